@@ -93,6 +93,7 @@ type Failure struct {
 	Kind       string
 	Message    string // for people: what the provider said, shortened, without secrets
 	RetryAfter int64  // ms; 0: not said
+	Usage      Usage  // what the provider had counted before it failed; zero when it did not say
 }
 
 func (f *Failure) Error() string { return f.Kind + ": " + f.Message }
