@@ -3,9 +3,12 @@
 package interactions
 
 import (
+	"bytes"
 	"encoding/json"
+	"strings"
 
 	"holdfast/actor"
+	"holdfast/actor/errs"
 )
 
 // Request is one HTTP request to the edge, without its body. On the wire it is one line of JSON, a newline, and
@@ -44,11 +47,57 @@ type Verdict struct {
 	Unbound    *actor.Reply `json:"unbound,omitempty"`  // answered when the place belongs to no workspace
 }
 
-// Delivery is one event for one actor.
+// Delivery is one event for one actor, or an answer that needed none.
 type Delivery struct {
 	ID      string             `json:"id,omitempty"` // echoed in a gateway result
 	Actor   string             `json:"actor,omitempty"`
 	Resolve *actor.ResolveArgs `json:"resolve,omitempty"` // ask directory:<guild> for the workspace; instead of Actor
 	Type    string             `json:"type"`
-	Data    json.RawMessage    `json:"data"`
+	Data    json.RawMessage    `json:"data,omitempty"`
+	Answer  *actor.Reply       `json:"answer,omitempty"` // answered with this, delivered to nobody
+}
+
+// MaxBody is the longest request body, in bytes, that is looked at (spec 6.1).
+const MaxBody = 1 << 20
+
+// Route is Decide on bytes, as the WASM boundary carries it: one line of JSON, a newline, the body. It returns 0 and
+// a Verdict, or 1 and an error {"code","message","hint"} when the host's own line is wrong. A request that is
+// wrong is no error: its verdict is a 4xx reply.
+func Route(in []byte) (out []byte, rc int) {
+	line, body, found := bytes.Cut(in, []byte{'\n'})
+	if !found {
+		return failure(errs.New(errs.Invalid, "The request has no line of its own before the body."))
+	}
+	var r Request
+	if err := json.Unmarshal(line, &r); err != nil {
+		return failure(errs.Wrap(errs.Invalid, err, "The request's line is not the JSON of a Request."))
+	}
+	v, err := Decide(r, body)
+	if err != nil {
+		return failure(err)
+	}
+	out, err = json.Marshal(v)
+	if err != nil {
+		return failure(errs.Wrap(errs.Internal, err, "The verdict cannot be encoded."))
+	}
+	return out, 0
+}
+
+func failure(err error) ([]byte, int) {
+	out, _ := json.Marshal(errs.Public(err)) // three strings
+	return out, 1
+}
+
+// Decide says what to do with a request. Its error is a defect of ours or of the host; whatever a caller sent wrongly
+// is a verdict with a reply.
+func Decide(r Request, body []byte) (Verdict, error) {
+	switch {
+	case r.Path == "/interactions":
+		return interaction(r, body)
+	case r.Path == "/v1/gateway/events":
+		return gateway(r, body)
+	case strings.HasPrefix(r.Path, "/v1/"):
+		return operator(r, body)
+	}
+	return refuse(404, errs.New(errs.NotFound, "There is nothing at this path.")), nil
 }

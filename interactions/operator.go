@@ -1,0 +1,214 @@
+package interactions
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"holdfast/actor"
+	"holdfast/actor/errs"
+)
+
+// Roles of an operator's key (spec 7.2).
+const (
+	RoleRead    = "read"
+	RoleApprove = "approve"
+	RoleAdmin   = "admin"
+)
+
+// Paging of lists.
+const (
+	defaultLimit = 50
+	maxLimit     = 200
+)
+
+// endpoint is one operator call on a workspace: who may, and what it becomes.
+type endpoint struct {
+	method string
+	role   string
+	op     string
+	args   func(c *call) any
+}
+
+// call is a request to a workspace's path while its arguments are gathered. Args functions leave what is wrong in err.
+type call struct {
+	Request
+	body      []byte
+	workspace string // without its guild
+	guild     string
+	job       string
+	err       *errs.Error
+}
+
+// endpoints by the path below /v1/workspaces/{guild}/{workspace}/, "*" standing for a job's id.
+var endpoints = map[string]endpoint{
+	"status":         {"GET", RoleRead, actor.OpStatus, nothing},
+	"records":        {"GET", RoleRead, actor.OpRecords, nothing},
+	"jobs":           {"GET", RoleRead, actor.OpJobs, jobsArgs},
+	"jobs/*":         {"GET", RoleRead, actor.OpJob, idArgs},
+	"events":         {"GET", RoleRead, actor.OpEvents, eventsArgs},
+	"jobs/*/events":  {"GET", RoleRead, actor.OpEvents, eventsArgs},
+	"jobs/*/stop":    {"POST", RoleApprove, actor.OpStop, idArgs},
+	"jobs/*/approve": {"POST", RoleApprove, actor.OpApprove, decisionArgs},
+	"jobs/*/deny":    {"POST", RoleApprove, actor.OpDeny, decisionArgs},
+	"config":         {"PUT", RoleAdmin, actor.OpConfig, nil}, // configure
+}
+
+// operator answers the paths of one workspace. A caller without a key learns nothing, not even which paths exist.
+func operator(r Request, body []byte) (Verdict, error) {
+	switch {
+	case r.Caller == nil:
+		return unknownCaller(), nil
+	case r.Caller.Kind != "operator":
+		return forbidden("This path is for operators."), nil
+	}
+	c := &call{Request: r, body: body}
+	e, ok := c.find()
+	switch {
+	case !ok:
+		return refuse(404, errs.New(errs.NotFound, "There is nothing at this path.")), nil
+	case e.method != r.Method:
+		return wrongMethod(e.method), nil
+	case !slices.Contains(r.Caller.Roles, e.role):
+		return refuse(403, errs.New(errs.Unauthorized, "This key may not do that.").
+			WithHint("It takes a key with the role %s.", e.role)), nil
+	case e.op == actor.OpConfig:
+		return c.configure()
+	}
+	args := e.args(c)
+	if c.err != nil {
+		return malformed(c.err), nil
+	}
+	d, err := c.delivery("workspace:"+c.guild+"/"+c.workspace, e.op, args)
+	return Verdict{Mode: ModeOne, Deliver: []Delivery{d}}, err
+}
+
+// find takes the path apart.
+func (c *call) find() (endpoint, bool) {
+	rest, found := strings.CutPrefix(c.Path, "/v1/workspaces/")
+	parts := strings.Split(rest, "/")
+	if !found || len(parts) < 3 || !snowflake(parts[0]) || !workspaceName(parts[1]) {
+		return endpoint{}, false
+	}
+	c.guild, c.workspace, parts = parts[0], parts[1], parts[2:]
+	if len(parts) > 1 && parts[0] == "jobs" && jobID(parts[1]) {
+		c.job, parts[1] = parts[1], "*"
+	}
+	e, ok := endpoints[strings.Join(parts, "/")]
+	return e, ok && (c.job != "" || !slices.Contains(parts, "*"))
+}
+
+func (c *call) delivery(to, op string, args any) (Delivery, error) {
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return Delivery{}, errs.Wrap(errs.Internal, err, "The arguments of %s cannot be encoded.", op)
+	}
+	who := actor.Principal{Name: c.Caller.Subject, Roles: c.Caller.Roles}
+	data, err := json.Marshal(actor.Operator{Op: op, Principal: who, Args: raw})
+	return Delivery{Actor: to, Type: actor.EventOperator, Data: data}, err
+}
+
+// configure splits a PUT …/config: bindings are the directory's, everything else the workspace's own.
+func (c *call) configure() (Verdict, error) {
+	doc, bad := parse(c.body)
+	if bad != nil {
+		return malformed(bad), nil
+	}
+	if doc.object() == nil {
+		doc.fail("an object")
+	}
+	bindings := doc.field("bindings")
+	channels := bindings.ids()
+	if doc.doc.err != nil {
+		return malformed(doc.doc.err), nil
+	}
+	var settings map[string]json.RawMessage
+	if err := json.Unmarshal(c.body, &settings); err != nil {
+		return malformed(errs.New(errs.Invalid, "The body is not an object.")), nil
+	}
+	delete(settings, "bindings")
+	v := Verdict{Mode: ModeOne}
+	if bindings.present() {
+		d, err := c.delivery("directory:"+c.guild, actor.OpBind, actor.BindArgs{Workspace: c.workspace, Channels: append([]string{}, channels...)})
+		if err != nil {
+			return Verdict{}, err
+		}
+		v.Deliver = append(v.Deliver, d)
+	}
+	d, err := c.delivery("workspace:"+c.guild+"/"+c.workspace, actor.OpConfig, settings)
+	v.Deliver = append(v.Deliver, d)
+	return v, err
+}
+
+func nothing(*call) any { return struct{}{} }
+
+func idArgs(c *call) any {
+	return struct {
+		ID string `json:"id"`
+	}{c.job}
+}
+
+func jobsArgs(c *call) any {
+	state, after := c.Query["state"], c.Query["after"]
+	if state != "" && state != "active" && state != "failed" {
+		c.wrong("state", "active, failed or nothing")
+	}
+	if after != "" && !jobID(after) {
+		c.wrong("after", "a job's id")
+	}
+	return struct {
+		State string `json:"state"`
+		After string `json:"after"`
+		Limit int64  `json:"limit"`
+	}{state, after, c.number("limit", defaultLimit, 1, maxLimit)}
+}
+
+func eventsArgs(c *call) any {
+	return struct {
+		ID    string `json:"id"`
+		After int64  `json:"after"`
+		Limit int64  `json:"limit"`
+	}{c.job, c.number("after", 0, 0, 1<<53), c.number("limit", 2*defaultLimit, 1, maxLimit)}
+}
+
+// decisionArgs names one approval of a job. Without a task the job's only open one is meant.
+func decisionArgs(c *call) any {
+	var task int64
+	var why string
+	if len(c.body) > 0 {
+		doc, bad := parse(c.body)
+		if bad != nil {
+			c.err = bad
+			return nil
+		}
+		if t := doc.field("task"); t.present() {
+			task = t.integer(1 << 53)
+		}
+		why = doc.field("reason").optText(maxReason)
+		c.err = doc.doc.err
+	}
+	return struct {
+		ID     string `json:"id"`
+		Task   int64  `json:"task"`
+		Reason string `json:"reason"`
+	}{c.job, task, why}
+}
+
+func (c *call) number(name string, absent, least, most int64) int64 {
+	s := c.Query[name]
+	if s == "" {
+		return absent
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < least || n > most {
+		c.wrong(name, "a number from "+strconv.FormatInt(least, 10)+" to "+strconv.FormatInt(most, 10))
+	}
+	return n
+}
+
+func (c *call) wrong(parameter, want string) {
+	if c.err == nil {
+		c.err = errs.New(errs.Invalid, "The parameter %s: expected %s.", parameter, want)
+	}
+}
