@@ -51,13 +51,16 @@ func noChoices() *actor.Reply {
 	return jsonReply(200, callback{callbackChoices, data{[]string{}}})
 }
 
-// refuse answers a request with an error {"error":{"code","message","hint"}} (spec 9.4).
-func refuse(status int, e *errs.Error) Verdict {
+// ErrorReply is the reply {"error":{"code","message","hint"}} that every path but /interactions has for a failure
+// (spec 9.4).
+func ErrorReply(status int, e *errs.Error) *actor.Reply {
 	type body struct {
 		Error *errs.Error `json:"error"`
 	}
-	return Verdict{Reply: jsonReply(status, body{e})}
+	return jsonReply(status, body{e})
 }
+
+func refuse(status int, e *errs.Error) Verdict { return Verdict{Reply: ErrorReply(status, e)} }
 
 // malformed answers a request whose body is wrong and will stay wrong.
 func malformed(e *errs.Error) Verdict { return refuse(400, e) }
