@@ -1,0 +1,5 @@
+//go:build wasip1 && !rig
+
+package main
+
+func rig([]byte) {}

@@ -1,0 +1,154 @@
+package fuel_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"holdfast/worker/fuel"
+)
+
+// Hand-assembled modules: header, then sections.
+const header = "\x00asm\x01\x00\x00\x00"
+
+// countdown exports "f" (i32) -> i32: loops n times, gives the number of rounds; it imports an immutable global first.
+const countdown = header +
+	"\x01\x06\x01\x60\x01\x7f\x01\x7f" + // type
+	"\x02\x08\x01\x01m\x01g\x03\x7f\x00" + // import m.g global i32
+	"\x03\x02\x01\x00" + // function
+	"\x07\x05\x01\x01f\x00\x00" + // export
+	"\x0a\x1d\x01\x1b\x01\x01\x7f" + // code, one local
+	"\x03\x40" + // loop
+	"\x20\x01\x41\x01\x6a\x21\x01" + // local1++
+	"\x20\x00\x41\x01\x6b\x22\x00" + // local0--
+	"\x0d\x00\x0b" + // br_if 0, end
+	"\x20\x01\x0f\x00\x0b" // return local1; unreachable; end
+
+func instantiate(t *testing.T, module []byte) (api.Module, context.Context) {
+	t.Helper()
+	ctx := context.Background()
+	r := wazero.NewRuntime(ctx)
+	t.Cleanup(func() { r.Close(ctx) })
+	// The imported global comes from a module that has only that.
+	m := header + "\x06\x06\x01\x7f\x00\x41\x05\x0b" + "\x07\x05\x01\x01g\x03\x00"
+	if _, err := r.InstantiateWithConfig(ctx, []byte(m), wazero.NewModuleConfig().WithName("m")); err != nil {
+		t.Fatal(err)
+	}
+	mod, err := r.InstantiateWithConfig(ctx, module, wazero.NewModuleConfig().WithName(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mod, ctx
+}
+
+func TestCountsLoopsAndTraps(t *testing.T) {
+	out, err := fuel.Instrument([]byte(countdown))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, ctx := instantiate(t, out)
+	counter := mod.ExportedGlobal(fuel.Global).(api.MutableGlobal)
+	if counter.Get() != fuel.Unlimited {
+		t.Fatalf("the counter starts at %d", counter.Get())
+	}
+	for _, c := range []struct {
+		fuel, n uint64
+		left    int64
+		traps   bool
+	}{
+		{fuel: 100, n: 10, left: 90},
+		{fuel: 10, n: 10, left: 0},
+		{fuel: 9, n: 10, left: -1, traps: true},
+		{fuel: 1000, n: 0, left: -1, traps: true}, // 0 wraps around: as good as endless
+	} {
+		counter.Set(c.fuel)
+		res, err := mod.ExportedFunction("f").Call(ctx, c.n)
+		if c.traps != (err != nil) || int64(counter.Get()) != c.left {
+			t.Errorf("%d rounds with %d steps: err = %v, %d left; want trap %v, %d left", c.n, c.fuel, err, int64(counter.Get()), c.traps, c.left)
+		}
+		if err == nil && res[0] != c.n {
+			t.Errorf("f(%d) = %d", c.n, res[0])
+		}
+	}
+	if _, err := fuel.Instrument(out); !errors.Is(err, fuel.ErrAlready) {
+		t.Errorf("twice: %v, want ErrAlready", err)
+	}
+}
+
+func TestNothingElseChanges(t *testing.T) {
+	custom := "\x00\x05\x04note" // a custom section stays where it is
+	module := []byte(strings.Replace(countdown, "\x03\x02\x01\x00", custom+"\x03\x02\x01\x00", 1))
+	out, err := fuel.Instrument(module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(out, []byte(custom)) {
+		t.Error("the custom section is gone")
+	}
+	// Without the counter's parts, the module is what it was.
+	global := "\x06\x0f\x01\x7e\x01\x42\x80\x80\x80\x80\x80\x80\x80\x80\xc0\x00\x0b"
+	export := "\x06__fuel\x03\x01"
+	check := "\x23\x01\x42\x01\x7d\x24\x01\x23\x01\x42\x00\x53\x04\x40\x00\x0b"
+	for _, part := range []string{global, export, check} {
+		if bytes.Count(out, []byte(part)) != 1 {
+			t.Fatalf("%q is in it %d times:\n%q", part, bytes.Count(out, []byte(part)), out)
+		}
+		out = bytes.Replace(out, []byte(part), nil, 1)
+	}
+	if len(out) != len(module) {
+		t.Errorf("%d bytes differ in length", len(out)-len(module))
+	}
+}
+
+func TestErrorsInsteadOfPanics(t *testing.T) {
+	withBody := func(body string) string {
+		return header + "\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a" + string(rune(len(body)+3)) + "\x01" + string(rune(len(body)+1)) + "\x00" + body
+	}
+	if _, err := fuel.Instrument([]byte(withBody("\x0b"))); err != nil {
+		t.Fatalf("an empty function: %v", err)
+	}
+	for name, module := range map[string]string{
+		"nothing":            "",
+		"text":               "(module)",
+		"cut":                countdown[:len(countdown)-3],
+		"sections disorder":  header + "\x03\x01\x00\x01\x01\x00",
+		"unknown section":    header + "\x63\x01\x00",
+		"section too long":   header + "\x01\x7f\x00",
+		"vector instruction": withBody("\xfd\x0c\x0b"),
+		"atomics":            withBody("\xfe\x03\x00\x0b"),
+		"exceptions":         withBody("\x06\x40\x0b\x0b"),
+		"tail call":          withBody("\x12\x00\x0b"),
+		"endless integer":    withBody("\x41\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x0b"),
+		"huge br_table":      withBody("\x0e\xff\xff\xff\xff\x0f\x00\x0b"),
+	} {
+		if _, err := fuel.Instrument([]byte(module)); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func FuzzInstrument(f *testing.F) {
+	f.Add([]byte(countdown))
+	f.Add([]byte(header))
+	f.Fuzz(func(t *testing.T, module []byte) {
+		ctx := context.Background()
+		r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
+		defer r.Close(ctx)
+		out, err := fuel.Instrument(module)
+		if err != nil {
+			return
+		}
+		// The law: a valid module stays valid.
+		if _, err := r.CompileModule(ctx, module); err != nil {
+			return
+		}
+		if _, err := r.CompileModule(ctx, out); err != nil {
+			t.Fatalf("instrumenting broke a valid module: %v", err)
+		}
+	})
+}
