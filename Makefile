@@ -1,0 +1,96 @@
+# Holdfast. Two commands matter: make run, make test. Everything they need beyond Go and git they set up themselves.
+
+GO ?= go
+# Scripts below rely on a shell that stops at the first failure.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+CORE_SRC := $(shell find actor interactions worker/core worker/fuel -name '*.go' ! -name '*_test.go' ! -path '*/testdata/*')
+CORE := build/core.wasm
+EMBEDDED := worker/engine/corewasm/core.wasm
+# Packages whose own goroutines are worth the race detector's price.
+RACE := ./worker/host/... ./worker/engine/... ./worker/api/... ./gatewayrelay/... ./runner/... ./playground/...
+FUZZTIME ?= 30s
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+.PHONY: run
+run: build/holdfast sandbox ## start edge, playground and runner on a sample project; prints one URL (ARGS="--help")
+	@exec build/holdfast run $(ARGS)
+
+.PHONY: core
+core: $(CORE) $(EMBEDDED) ## build the core, the same bytes for every host
+
+# The core: a wasip1 reactor, then the fuel counter that bounds every call (docs/protocol.md).
+$(CORE): $(CORE_SRC) go.mod go.sum
+	@mkdir -p build
+	GOOS=wasip1 GOARCH=wasm $(GO) build -buildmode=c-shared -trimpath -ldflags="-s -w" -o build/core.raw.wasm ./worker/core
+	$(GO) run ./worker/fuel/instrument build/core.raw.wasm $(CORE)
+
+$(EMBEDDED): $(CORE)
+	cp $(CORE) $(EMBEDDED)
+
+# go build decides for itself what is out of date.
+.PHONY: build/holdfast
+build/holdfast: $(EMBEDDED)
+	$(GO) build -trimpath -o build/holdfast ./cmd/holdfast
+
+# Commands run in bubblewrap. Without it Holdfast starts all the same and offers no bash.
+.PHONY: sandbox
+sandbox:
+	@if command -v bwrap >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "Installing bubblewrap, the sandbox for commands…"; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq bubblewrap; } >/dev/null || echo "That failed; going on without commands."; \
+	else \
+		echo "bubblewrap is missing, so the agent gets no bash. Install it with your package manager (Debian, Ubuntu: sudo apt-get install bubblewrap)."; \
+	fi
+
+.PHONY: node
+node: node_modules/.package-lock.json
+
+node_modules/.package-lock.json: package.json package-lock.json
+	npm ci --no-audit --no-fund
+	@touch $@
+
+.PHONY: test
+test: core sandbox node ## every test: units, scenarios on each host, the page in a browser
+	$(GO) test -timeout 12m ./...
+
+.PHONY: check
+check: format vet core wasm-edge tidy race test ## what CI runs
+
+.PHONY: format
+format:
+	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "not formatted:"; echo "$$out"; exit 1; }
+
+# The embedded core exists before anything looks at the package that embeds it.
+.PHONY: vet
+vet: core
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+.PHONY: tidy
+tidy:
+	$(GO) mod tidy -diff
+	$(GO) mod verify
+
+.PHONY: race
+race: core
+	$(GO) test -race -short -timeout 10m $(RACE)
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (30s)
+	@for pkg in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \
+		for target in $$(grep -hoE '^func Fuzz\w+' $$pkg/*_test.go | sed 's/func //'); do \
+			echo "$$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf build $(EMBEDDED)
