@@ -94,10 +94,10 @@ func (d *Decoder) Finish(status int, headers map[string]string) (Answer, *Failur
 		return Answer{}, &Failure{Kind: FailInvalid, Message: "The model is configured with an unknown format."}
 	}
 	if status < 200 || status > 299 {
-		return Answer{}, httpFailure(status, headers, s.Head)
+		return Answer{}, httpFailure(status, headers, skipBlank(s.Head))
 	}
 	if s.Plain {
-		s.Got.plain(s.Format, s.Body)
+		s.Got.plain(s.Format, skipBlank(s.Body))
 	} else {
 		s.Lines.end(d.event)
 	}

@@ -27,7 +27,7 @@ func forPeople(s string) string {
 }
 
 // secret says whether a word may hold a key: a known beginning, stars as in a half-hidden key, or 24 and more letters
-// and digits in a row that are mixed. Model names, dates and request ids of the known providers are none of these.
+// and digits in a row that are mixed. Model names and dates are none of these.
 func secret(word string) bool {
 	lower := strings.ToLower(word)
 	for _, p := range []string{"sk-", "sk_", "gsk_", "xai-", "hf_", "aiza", "key-", "ghp_", "hf1."} {
