@@ -1,0 +1,259 @@
+package policy
+
+import (
+	"strings"
+)
+
+// handlers know how a program treats its arguments. Others are judged by their text, each argument as a path.
+// A function breaks the cycle of initialisation between the table and what it leads to.
+var handlers map[string]func(*shell, *call)
+
+func init() {
+	handlers = map[string]func(*shell, *call){
+		"eval": evalCode, "trap": trapCode, "source": sourced, ".": sourced,
+		"git": gitCommand, "find": findCommand, "cd": changeDir, "pushd": changeDir,
+		"echo": noPaths, "printf": printf, "test": bracket, "[": bracket, "expr": noPaths, "tr": noPaths, "seq": noPaths,
+		"sleep": noPaths, "kill": noPaths, "basename": noPaths, "dirname": noPaths, "date": noPaths, "which": noPaths, "type": noPaths, "exit": noPaths, "return": noPaths,
+		"set": noPaths, "export": declareAgain, "declare": changesShell, "typeset": changesShell, "local": changesShell, "readonly": changesShell,
+		"grep": pattern, "egrep": pattern, "fgrep": pattern, "rg": pattern, "ag": pattern, "jq": pattern,
+		"sed": sedCommand, "awk": awkCommand, "gawk": awkCommand, "mawk": awkCommand, "nawk": awkCommand,
+		"go": goCommand, "tee": tee,
+	}
+	for name := range wrappers {
+		handlers[name] = unwrap
+	}
+	for _, name := range shells {
+		handlers[name] = shellCode
+	}
+	for _, name := range strings.Fields(`python python2 python3 pypy pypy3 node nodejs deno bun perl ruby php lua luajit
+		Rscript osascript tclsh wish guile groovy scala julia elixir erl ghci swift pwsh powershell fish csh tcsh`) {
+		handlers[name] = interpreter
+	}
+	for _, name := range strings.Fields(`alias unalias enable hash bind complete compgen compopt mapfile readarray read let unset
+		shopt getopts history fc jobs popd dirs umask ulimit coproc`) {
+		handlers[name] = changesShell
+	}
+	for _, name := range strings.Fields(`ssh parallel script unshare chroot nsenter flock watch su runuser systemd-run at batch crontab
+		screen tmux expect socat nc ncat netcat strace ltrace gdb lldb valgrind docker podman nerdctl kubectl rsync
+		vi vim nvim ed ex emacs nano less more man sqlite3 psql mysql proot fakeroot taskset chrt numactl setpriv capsh
+		dbus-run-session xvfb-run entr direnv mise nix nix-shell start-stop-daemon run-parts cpulimit prlimit setarch linux32
+		linux64 uv poetry pipenv pdm rye hatch tox nox sg newgrp faketime m4 gnuplot ld.so npx bunx pipx bundle`) {
+		handlers[name] = hiding
+	}
+	for name := range wrappers {
+		carriers[name] = true
+	}
+	for _, name := range append([]string{"eval", "trap", "find", "git", "source", "."}, shells...) {
+		carriers[name] = true
+	}
+	for name := range guards {
+		if handlers[name] == nil {
+			handlers[name] = func(_ *shell, c *call) { guard(c) }
+		}
+	}
+}
+
+// carriers are programs that carry a command in their arguments and are unwrapped.
+var carriers = map[string]bool{}
+
+// plain programs run no other command, whatever their arguments are; a command's name among the arguments means
+// nothing.
+var plain = set(`echo printf cat head tail wc ls pwd true false : test [ mkdir touch basename dirname realpath readlink stat file
+	grep egrep fgrep cut tr nl tac rev diff cmp comm md5sum sha1sum sha256sum sleep seq date expr which type du df fold column
+	jq kill paste uniq cd pushd set exit return cp mv rm ln chmod tree od xxd cksum git rg find sed go sort export command`)
+
+func set(words string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		out[w] = true
+	}
+	return out
+}
+
+// guards are options that run a program or write a file where nobody expects it. A longer name also stands for its
+// abbreviations.
+var guards = map[string][]string{
+	"rg":    {"--pre", "--hostname-bin"},
+	"sort":  {"--compress-program"},
+	"tar":   {"--to-command", "--checkpoint-action", "--use-compress-program", "--rsh-command", "--info-script", "--new-volume-script", "-I", "-F"},
+	"cargo": {"--config", "-Z"},
+	"zip":   {"-TT", "--unzip-command"},
+	"go":    {"-exec", "-toolexec", "-vettool", "-overlay", "-modfile", "-extld"},
+	"git": {"--output", "--ext-diff", "--exec", "--upload-pack", "--receive-pack", "--open-files-in-pager",
+		"--extcmd", "--edit"},
+	"date":  {"--set", "-s"},
+	"tree":  {"-o"},
+	"dmesg": {"-C", "-c"},
+	"file":  {"-C", "--compile"},
+}
+
+// guard asks when a guarded option is there, or could be.
+func guard(c *call) {
+	c.optioned = true
+	for _, w := range c.argv[1:] {
+		if w.text == "--" {
+			return
+		}
+		if guarded(guards[baseName(c.name())], w.text) {
+			c.ask("The option %q of %q can run or write something else.", clip(w.text, 40), c.name())
+		}
+	}
+}
+
+func guarded(names []string, text string) bool {
+	name, _, _ := strings.Cut(text, "=")
+	if !strings.HasPrefix(name, "-") || len(name) < 2 {
+		return false
+	}
+	for _, g := range names {
+		switch {
+		case name == g, "-"+name == g, name == "-"+g:
+			return true
+		case strings.HasPrefix(g, "--") && strings.HasPrefix(name, "--") && len(name) > 3 && strings.HasPrefix(g, name):
+			return true
+		case len(g) == 2 && !strings.HasPrefix(name, "--") && strings.Contains(name, g[1:]):
+			return true
+		}
+	}
+	return false
+}
+
+func noPaths(_ *shell, c *call) { c.paths, c.plain = nil, true }
+
+func printf(_ *shell, c *call) {
+	c.paths, c.plain = nil, true
+	if len(c.argv) > 1 && (strings.HasPrefix(c.argv[1].text, "-v") || c.argv[1].maybeOption() && len(c.argv) > 2 && c.argv[1].split) {
+		c.ask("printf -v changes a variable.")
+	}
+}
+
+// bracket is test and [: -v and -R evaluate subscripts.
+func bracket(_ *shell, c *call) {
+	c.plain = true
+	args := c.argv[1:]
+	if n := len(args); n > 0 && args[n-1].text == "]" {
+		args = args[:n-1]
+	}
+	for _, w := range args {
+		if w.text == "-v" || w.text == "-R" {
+			c.ask("test -v evaluates subscripts.")
+		}
+	}
+	if len(args) == 2 && args[0].maybeOption() {
+		c.ask("The operator of test is no literal.")
+	}
+}
+
+// declareAgain is export where the parser did not see a declaration, as in \export PATH=x.
+func declareAgain(s *shell, c *call) {
+	c.paths = nil
+	for _, w := range c.argv[1:] {
+		s.declared(c.name(), w)
+	}
+}
+
+// changeDir follows cd, so that later paths are seen from there.
+func changeDir(s *shell, c *call) {
+	c.plain, c.paths = true, nil
+	target := word{text: "~", lit: true, tilde: true}
+	for _, w := range c.argv[1:] {
+		if !w.lit || w.text != "-L" && w.text != "-P" && w.text != "--" {
+			target = w
+			break
+		}
+	}
+	switch {
+	case strings.Contains(target.text, unseen) || target.glob:
+		c.ask("Where %q leads cannot be seen.", c.name())
+		return
+	case target.text == "-":
+		return
+	case s.repeat > 0 && strings.Contains(target.text, ".."):
+		c.ask("%q in a loop or function may climb out of the project.", "cd "+clip(target.text, 80))
+	}
+	s.path(target, false)
+	next := make([]string, len(s.dirs))
+	for i, dir := range s.dirs {
+		next[i] = target.from(dir)
+	}
+	s.dirs = union(next)
+	s.visited = union(s.visited, next)
+}
+
+// pattern is grep and its like: the first argument is no path.
+func pattern(_ *shell, c *call) {
+	guard(c)
+	c.optioned = baseName(c.name()) == "rg"
+	c.plain = true
+	c.paths = nil
+	taken := false
+	for i := 1; i < len(c.argv); i++ {
+		w := c.argv[i]
+		switch {
+		case w.text == "-e" || w.text == "--regexp":
+			taken = true
+			i++
+		case strings.HasPrefix(w.text, "--regexp=") || strings.HasPrefix(w.text, "-e"):
+			taken = true
+		case strings.HasPrefix(w.text, "-") && len(w.text) > 1:
+			c.paths = append(c.paths, w)
+			taken = taken || w.text == "-f" || w.text == "--file"
+			if contains(grepValued, w.text) && i+1 < len(c.argv) {
+				i++
+				if !strings.HasPrefix(c.argv[i].text, "!") { // rg -g '!*.env' leaves files out
+					c.paths = append(c.paths, c.argv[i])
+				}
+			}
+		case !taken:
+			taken = true
+		default:
+			c.paths = append(c.paths, w)
+		}
+	}
+}
+
+var grepValued = strings.Fields("-A -B -C -m -d -D -t -T -g -f --file --max-count --context --after-context --before-context --type --type-not --glob --iglob")
+
+// tee writes its arguments.
+func tee(s *shell, c *call) {
+	c.plain, c.paths = true, nil
+	for _, w := range c.argv[1:] {
+		if !strings.HasPrefix(w.text, "-") {
+			s.path(w, true)
+		}
+		if !w.lit && !w.tilde {
+			c.ask("Which file tee writes cannot be seen.")
+		}
+	}
+}
+
+// findCommand judges -exec, -ok and -delete of find.
+func findCommand(s *shell, c *call) {
+	c.optioned, c.plain = true, true
+	argv := c.argv
+	c.paths = nil
+	for i := 1; i < len(argv); i++ {
+		switch argv[i].text {
+		case "-exec", "-execdir", "-ok", "-okdir":
+			end := i + 1
+			for end < len(argv) && argv[end].text != ";" && !(argv[end].text == "+" && argv[end-1].text == "{}") {
+				end++
+			}
+			if end > i+1 {
+				s.nested("find "+argv[i].text, replaced(argv[i+1:end], "{}", "./"+unseen))
+			}
+			i = end
+		case "-delete":
+			s.nested("find -delete", []word{literal("rm"), {text: "./" + unseen}})
+		case "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-type", "-perm", "-printf", "-lname":
+			i++
+		case "-fprint", "-fprint0", "-fls", "-fprintf":
+			if i+1 < len(argv) {
+				i++
+				s.path(argv[i], true)
+			}
+		default:
+			c.paths = append(c.paths, argv[i])
+		}
+	}
+}
