@@ -1,0 +1,100 @@
+package actor
+
+import (
+	"fmt"
+)
+
+// anchorConfirmed is the acknowledgement: the turn's message is there, so the turn may work (spec 6.1). An ephemeral
+// one is the front's refusal: nothing was accepted, and its text is put back.
+func (w *work) anchorConfirmed(d delivery, a discordAnswer) {
+	t, live := w.turn(d.Turn)
+	if d.Op == opOriginal && a.Flags&flagEphemeral != 0 {
+		w.newDelivery(delivery{Kind: deliverRefusal, Op: opOriginal, Conversation: d.Conversation, Turn: d.Turn, Channel: d.Channel, Token: d.Token, Body: reasonText[reasonWithdrawn]})
+		w.closeDelivery(d.ID, "failed", reasonWithdrawn)
+		if live {
+			w.endTurn(t, reasonWithdrawn, "")
+		}
+		return
+	}
+	w.confirm(d, a.ID)
+	edit := delivery{Kind: deliverEdit, Op: opEdit, Conversation: d.Conversation, Turn: d.Turn, Channel: d.Channel, Message: a.ID, Sent: d.Sent, Due: w.now + editPace}
+	if !live {
+		edit.Final, edit.Due = true, max(w.now, d.Sent+editPace) // it ended before it was confirmed: its answer is owed
+	}
+	w.newDelivery(edit)
+	w.openThread(d, a.ID)
+	w.acknowledged(d.Turn)
+}
+
+// openThread asks for the thread under an /ask's answer, which holds what follows (spec 6.1).
+func (w *work) openThread(d delivery, message string) {
+	c, ok := w.conversation(d.Conversation)
+	if !ok || c.Place != "" || d.Op != opOriginal {
+		return
+	}
+	w.attach(&c, message) // a thread under a message has the message's id
+	w.newDelivery(delivery{Kind: deliverThread, Op: opThread, Conversation: c.ID, Turn: d.Turn, Channel: d.Channel, Message: message, Body: c.Title})
+}
+
+// threadOpened is where the conversation's further messages go.
+func (w *work) threadOpened(d delivery, thread string) {
+	w.confirm(d, thread)
+	if c, ok := w.conversation(d.Conversation); ok {
+		w.attach(&c, thread)
+		w.settlePlace(&c, thread)
+	}
+}
+
+// threadFailed leaves the conversation in its channel: a missing permission, or too many threads (spec 6.3).
+func (w *work) threadFailed(d delivery) {
+	if c, ok := w.conversation(d.Conversation); ok {
+		w.attach(&c, d.Channel)
+		w.settlePlace(&c, d.Channel)
+	}
+}
+
+// originalRejected reads an error of PATCH @original. A 404 may be Discord not having seen our reply yet: for 15 s
+// that is repeated, then, as with an expired token, a message by bot token becomes the anchor (F24).
+func (w *work) originalRejected(d delivery, o Outcome, a discordAnswer) {
+	early := w.now-d.First < originalPatience
+	if o.Status == 404 && early && a.Code != codeTokenExpired {
+		w.retryDelivery(d.ID, "pending", w.now+originalDelay*2, "Discord does not know it yet")
+		return
+	}
+	w.event("original.lost", d.Turn, fmt.Sprint(d.ID), fmt.Sprintf("%d/%d", o.Status, a.Code))
+	if d.Kind != deliverAnchor {
+		w.closeDelivery(d.ID, "failed", "the interaction is gone")
+		return
+	}
+	w.closeDelivery(d.ID, "failed", "the interaction is gone")
+	w.newDelivery(delivery{Kind: deliverUnoriginal, Op: opDelete, Conversation: d.Conversation, Turn: d.Turn, Channel: d.Channel, Token: d.Token})
+	if _, live := w.turn(d.Turn); !live {
+		return
+	}
+	w.newDelivery(delivery{Kind: deliverAnchor, Op: opCreate, Conversation: d.Conversation, Turn: d.Turn, Channel: w.fallbackChannel(d)})
+}
+
+// fallbackChannel is where the anchor goes when @original is lost: the place of the conversation, else the channel
+// it was asked in, which then holds the conversation.
+func (w *work) fallbackChannel(d delivery) string {
+	c, ok := w.conversation(d.Conversation)
+	if ok && c.Place == "" {
+		w.attach(&c, d.Channel)
+		w.settlePlace(&c, d.Channel)
+	}
+	return d.Channel
+}
+
+// deleteRejected: gone is what was wanted; a 10015 for a minute means it never was.
+func (w *work) deleteRejected(d delivery, o Outcome, a discordAnswer) {
+	switch {
+	case a.Code == codeUnknownMessage, a.Code == codeTokenExpired:
+		w.confirm(d, "")
+	case a.Code == codeUnknownWebhook && w.now-d.First >= nonceWindow:
+		w.confirm(d, "")
+	case w.now-d.First >= 15*60_000: // the token's own life
+		w.confirm(d, "")
+	default:
+		w.retryDelivery(d.ID, "pending", w.now+w.backoff(int(d.Attempts)), fmt.Sprint(o.Status))
+	}
+}

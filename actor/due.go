@@ -1,0 +1,114 @@
+package actor
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Times of the due rows, in ms.
+const (
+	keepAwake  = 30_000 // the alarm is never further away while an effect is in flight (spec 3.1, rule 3)
+	rearm      = 1_000  // a row that was acted on is closed or due at least this much later (rule 2)
+	maxStarts  = 3      // claims of one task that end with their host (F17)
+	maxPerWake = 64     // rows one event acts on; more wait for the wake that follows at once
+)
+
+// pump acts on every row that is due. The first attempt of an event may act on all of them; a later one, which
+// follows a failure, on the earliest alone; the fourth parks that row untouched.
+func (w *work) pump() {
+	limit := maxPerWake
+	if w.ev.Attempt > 1 {
+		if w.ev.Type != EventWake {
+			return // the alarm is at the due row: the wake that follows finds out which one fails
+		}
+		limit = 1
+	}
+	for range limit {
+		row, ok := w.tx.Row(`SELECT kind, id FROM (
+			SELECT 't' AS kind, id, due FROM task WHERE due IS NOT NULL AND due <= ?1
+			UNION ALL SELECT 'd', id, due FROM delivery WHERE due IS NOT NULL AND due <= ?1)
+			ORDER BY due, kind, id LIMIT 1`, w.now)
+		if !ok {
+			return
+		}
+		w.act(row.Str(0), row.Int(1))
+	}
+}
+
+func (w *work) act(kind string, id int64) {
+	table := map[string]string{"t": "task", "d": "delivery"}[kind]
+	switch {
+	case w.ev.Attempt >= 4:
+		w.park(table, id)
+		return
+	case kind == "t":
+		w.taskDue(w.mustTask(id))
+	default:
+		w.deliveryDue(w.mustDelivery(id))
+	}
+	// Whatever the code above did, nothing stays due in the past.
+	w.tx.Exec(`UPDATE `+table+` SET due = ? WHERE id = ? AND due <= ?`, w.now+rearm, id, w.now)
+}
+
+// park takes a row out of the way that made the core fail three times (F17, F35).
+func (w *work) park(table string, id int64) {
+	w.event("row.parked", 0, fmt.Sprintf("%s %d", table, id), "")
+	if table == "delivery" {
+		w.tx.Exec(`UPDATE delivery SET state = 'failed', reason = 'parked', due = NULL WHERE id = ?`, id)
+		return
+	}
+	w.tx.Exec(`UPDATE task SET state = 'parked', due = NULL, ended_wall = ? WHERE id = ?`, w.wall, id)
+}
+
+func (w *work) taskDue(t task) {
+	switch t.Kind {
+	case kindGeneration:
+		w.generationDue(t)
+	case kindTool:
+		w.toolDue(t)
+	case kindApproval:
+		w.approvalDue(t)
+	}
+}
+
+// alarm is when the host must wake the actor, by the host's clock.
+func (w *work) alarm(kind string) *int64 {
+	if kind != "workspace" {
+		return nil
+	}
+	row, _ := w.tx.Row(`SELECT min(due), max(running) FROM (
+		SELECT due, kind = 'generation' AND state = 'running' AS running FROM task WHERE due IS NOT NULL
+		UNION ALL SELECT due, state = 'sending' FROM delivery WHERE due IS NOT NULL)`)
+	if row.Null(0) {
+		return nil
+	}
+	at := row.Int(0)
+	if row.Int(1) != 0 {
+		at = min(at, w.now+keepAwake)
+	}
+	at = max(at, w.now) - parseInt(w.meta["offset"])
+	return &at
+}
+
+// takeOver begins a new owner: what the old one had in flight on its host is orphaned (spec 3.2).
+func (w *work) takeOver() {
+	old := w.meta["owner"]
+	w.setMeta("owner", w.ev.Owner)
+	if old == "" {
+		w.event("workspace.created", 0, "", "")
+		return
+	}
+	w.tx.Exec(`UPDATE turn SET restarts = restarts + 1 WHERE ended_wall IS NULL AND (
+		id IN (SELECT turn FROM task WHERE state = 'running')
+		OR id IN (SELECT turn FROM delivery WHERE state = 'sending' AND turn IS NOT NULL))`)
+	for _, row := range w.tx.Rows(`SELECT `+taskColumns+` FROM task WHERE kind = 'generation' AND state = 'running' AND owner <> ? ORDER BY id`, w.ev.Owner) {
+		w.orphanGeneration(scanTask(row))
+	}
+	w.tx.Exec(`UPDATE delivery SET state = 'unknown', due = ?, owner = '' WHERE state = 'sending' AND owner <> ?`, w.now, w.ev.Owner)
+	w.event("owner.changed", 0, "", "")
+}
+
+func parseInt(s string) int64 {
+	n, _ := strconv.ParseInt(s, 10, 64) // absent or damaged is 0, the safe beginning
+	return n
+}

@@ -1,0 +1,224 @@
+package actor
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"holdfast/actor/errs"
+	"holdfast/actor/model"
+)
+
+// Times of a model call, in ms.
+const (
+	modelTimeout  = 600_000 // from sending to the last byte
+	modelLease    = modelTimeout + 60_000
+	maxModelTries = 5 // calls answered "try again" before the turn is given up (spec 5.2)
+	maxBrokenRuns = 2 // regenerations after a call whose arguments were no JSON (spec 5.1)
+)
+
+// generationState is the checkpoint of a generation.
+type generationState struct {
+	Tries  int    `json:"tries"` // failed calls so far
+	Broken int    `json:"broken"`
+	Model  string `json:"model"` // the configured model of the call in flight
+}
+
+func (w *work) newGeneration(conversation, turn int64, state string) {
+	w.tx.Exec(`INSERT INTO task(kind, conversation, turn, state, due, created_wall) VALUES ('generation', ?, ?, ?, ?, ?)`,
+		conversation, turn, state, w.now+dueOf(state), w.wall)
+}
+
+// dueOf is how far a new row's due lies ahead: one that waits for another is looked at again in half a minute, in
+// case what it waits for forgot to wake it.
+func dueOf(state string) int64 {
+	if state == stateWaiting {
+		return keepAwake
+	}
+	return 0
+}
+
+func (w *work) generationDue(t task) {
+	turn, live := w.turn(t.Turn)
+	switch {
+	case !live:
+		w.closeUnclaimed(t.ID, stateCancelled)
+	case t.State == stateRunning: // its lease is over: the host never told
+		w.orphanGeneration(t)
+	case !turn.Acknowledged:
+		w.delay(t.ID, keepAwake)
+	case turn.Rounds >= maxRounds:
+		w.endTurn(turn, reasonLimit, fmt.Sprintf("It made %d rounds of tool calls.", turn.Rounds))
+	default:
+		w.callModel(t, turn)
+	}
+}
+
+// callModel claims the generation and asks for the call.
+func (w *work) callModel(t task, turn turn) {
+	c, ok := w.conversation(t.Conversation)
+	if !ok {
+		panic(fmt.Sprintf("task %d has no conversation", t.ID))
+	}
+	name, m, err := w.modelFor(c)
+	if err != nil {
+		w.endTurn(turn, reasonProvider, err.Error())
+		return
+	}
+	request := w.modelRequest(c, m)
+	wire, err := model.Encode(m.Format, request)
+	if err != nil {
+		w.endTurn(turn, reasonInternal, "")
+		w.event("generation.unencodable", turn.ID, fmt.Sprint(t.ID), "")
+		return
+	}
+	state := decode[generationState](t.Checkpoint)
+	state.Model = name
+	if !w.claim(&t, w.ev.Owner, modelLease) {
+		return
+	}
+	w.tx.Exec(`UPDATE task SET checkpoint = ? WHERE id = ?`, encode(state), t.ID)
+	w.reserve(t, turn, name, m, request)
+	w.tx.Exec(`UPDATE turn SET notice = ? WHERE id = ?`, m.Notice, turn.ID)
+	w.point(PointModel, jobName(turn.ID))
+	w.event("generation.claimed", turn.ID, fmt.Sprint(t.ID), name)
+	w.do(Effect{
+		ID: fmt.Sprintf("t%d", t.ID), Epoch: t.Epoch, Type: EffectHTTP, Lane: fmt.Sprintf("task:%d", t.ID), Point: PointModel,
+		Target: "model:" + name, Credential: "model:" + name, Method: "POST", Path: wire.Path, Headers: wire.Headers,
+		Body: wire.Body, TimeoutMS: modelTimeout,
+	})
+}
+
+// modelFor is the model of a conversation: its own, the workspace's, the deployment's.
+func (w *work) modelFor(c conversation) (string, Model, error) {
+	for _, name := range []string{c.Model, w.settings().Model, w.cfg.DefaultModel} {
+		if name == "" {
+			continue
+		}
+		if m, ok := w.cfg.Models[name]; ok {
+			return name, m, nil
+		}
+	}
+	return "", Model{}, errs.New(errs.Invalid, "No model is configured. The operator sets one in holdfast.toml under [model.<name>].")
+}
+
+// generationOutcome takes a model's answer. One of an attempt that no longer holds its claim is accounted and
+// changes nothing else (F05).
+func (w *work) generationOutcome(t task, o Outcome) {
+	state := decode[generationState](t.Checkpoint)
+	m := w.cfg.Models[state.Model]
+	answer, failure := decodeOutcome(m.Format, o, w.outcomeBody(o))
+	w.settleUsage(t, o.Epoch, m, answer, failure)
+	if !w.renew(t.ID, w.ev.Owner, o.Epoch, modelLease) {
+		w.event("generation.stale", t.Turn, fmt.Sprint(t.ID), fmt.Sprint(o.Epoch))
+		return
+	}
+	turn, live := w.turn(t.Turn)
+	switch {
+	case !live:
+		w.settle(t.ID, stateCancelled, w.ev.Owner, o.Epoch)
+	case failure != nil:
+		w.modelFailed(t, turn, state, o.Epoch, failure)
+	default:
+		w.modelAnswered(t, turn, state, o.Epoch, answer)
+	}
+}
+
+func decodeOutcome(format string, o Outcome, body []byte) (model.Answer, *model.Failure) {
+	switch o.Kind {
+	case OutcomeResponse:
+		return model.Decode(format, o.Status, o.Headers, body)
+	case OutcomeRefused:
+		return model.Answer{}, &model.Failure{Kind: model.FailInvalid, Message: "the answer could not be taken: " + o.Detail}
+	}
+	return model.Answer{}, &model.Failure{Kind: model.FailRetry, Message: "the provider could not be reached (" + o.Kind + ")"}
+}
+
+// modelFailed tries again where that helps, else settles the turn with words a person can act upon (F26).
+func (w *work) modelFailed(t task, turn turn, state generationState, epoch int64, f *model.Failure) {
+	state.Tries++
+	if f.Kind == model.FailRetry && state.Tries < maxModelTries {
+		wait := max(f.RetryAfter, w.backoff(state.Tries))
+		w.giveBack(t.ID, w.ev.Owner, epoch, w.now+wait, state)
+		w.event("generation.retried", turn.ID, fmt.Sprint(t.ID), f.Kind)
+		w.touchCard(turn.ID)
+		return
+	}
+	w.settle(t.ID, stateFailed, w.ev.Owner, epoch)
+	reason := reasonProvider
+	switch f.Kind {
+	case model.FailRefused:
+		reason = reasonRefused
+	case model.FailLimit, model.FailOverflow:
+		reason = reasonLimit
+	}
+	w.endTurn(turn, reason, f.Message)
+}
+
+// modelAnswered commits the answer: the assistant's entry, and either its tool calls, each with its verdict, or the
+// end of the turn.
+func (w *work) modelAnswered(t task, turn turn, state generationState, epoch int64, a model.Answer) {
+	if brokenCalls(a) && state.Broken < maxBrokenRuns {
+		state.Broken++
+		w.giveBack(t.ID, w.ev.Owner, epoch, w.now+w.backoff(1), state)
+		w.event("generation.broken_call", turn.ID, fmt.Sprint(t.ID), "")
+		return
+	}
+	w.settle(t.ID, stateDone, w.ev.Owner, epoch)
+	turn.Rounds++
+	w.tx.Exec(`UPDATE turn SET rounds = ? WHERE id = ?`, turn.Rounds, turn.ID)
+	calls := ownIDs(a.Calls, t.ID)
+	w.append(t.Conversation, turn.ID, t.ID, entryAssistant, assistantEntry{
+		Text: a.Text, Calls: calls, Opaque: string(a.Opaque), Format: w.cfg.Models[state.Model].Format, Model: state.Model})
+	if len(calls) == 0 {
+		w.endTurn(turn, "", a.Text)
+		return
+	}
+	w.point(PointIntent, jobName(turn.ID))
+	for _, call := range calls {
+		w.newTool(t, turn, call)
+	}
+	w.advanceRound(turn)
+	w.touchCard(turn.ID)
+}
+
+func brokenCalls(a model.Answer) bool {
+	for _, c := range a.Calls {
+		if c.Broken != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// ownIDs names the calls by their task: a provider may leave ids out, or use the same ones again in each answer.
+func ownIDs(calls []model.Call, task int64) []model.Call {
+	for i := range calls {
+		calls[i].ID = fmt.Sprintf("call_%d_%d", task, i)
+		if calls[i].Args == nil {
+			calls[i].Args = json.RawMessage(`{}`)
+		}
+	}
+	return calls
+}
+
+// orphanGeneration takes back a claim whose holder is gone or fell silent. The crashed call settles at its
+// reservation; a task that ends its host again and again is parked (F05, F17).
+func (w *work) orphanGeneration(t task) {
+	w.tx.Exec(`UPDATE usage SET state = 'settled' WHERE task = ? AND epoch = ?`, t.ID, t.Epoch)
+	if t.Starts >= maxStarts {
+		w.tx.Exec(`UPDATE task SET state = 'parked', due = NULL, ended_wall = ? WHERE id = ? AND epoch = ?`, w.wall, t.ID, t.Epoch)
+		w.event("task.parked", t.Turn, fmt.Sprint(t.ID), "")
+		if turn, live := w.turn(t.Turn); live {
+			w.endTurn(turn, reasonInternal, "")
+		}
+		return
+	}
+	w.tx.Exec(`UPDATE task SET state = 'ready', due = ?, owner = '' WHERE id = ? AND epoch = ? AND state = 'running'`, w.now, t.ID, t.Epoch)
+	w.event("generation.orphaned", t.Turn, fmt.Sprint(t.ID), "")
+}
+
+// backoff grows from 1 s to a minute with the number of tries, with up to a quarter of jitter from the event's entropy.
+func (w *work) backoff(tries int) int64 {
+	base := min(int64(1000)<<min(max(tries-1, 0), 6), 60_000)
+	return base + w.random("backoff")%(base/4)
+}

@@ -1,0 +1,119 @@
+package actor
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// lookupPage is Discord's greatest page of messages.
+const lookupPage = 100
+
+// resolveUnknown deals with a request that Discord may have acted upon. What can be repeated is. A create is sent
+// again with its nonce for 60 s; after that the channel is read for its mark (spec 3.5).
+func (w *work) resolveUnknown(d delivery) {
+	switch {
+	case d.Op != opCreate, d.Lookup == "" && w.now-d.First < nonceWindow-deliverTimeout:
+		w.sendDelivery(d)
+	case w.now < d.Sent+lookupSettle:
+		w.tx.Exec(`UPDATE delivery SET due = ? WHERE id = ?`, d.Sent+lookupSettle, d.ID)
+	default:
+		w.lookUp(d)
+	}
+}
+
+// lookUp lists the channel's messages from one known to be there. Without one an empty listing would prove nothing.
+func (w *work) lookUp(d delivery) {
+	if d.Lookup == "" {
+		d.Lookup = w.knownMessage(d)
+		if d.Lookup == "" {
+			w.endUnknown(d, "no message is known to be there")
+			return
+		}
+		d.Lookup = before(d.Lookup)
+		w.tx.Exec(`UPDATE delivery SET lookup = ? WHERE id = ?`, d.Lookup, d.ID)
+	}
+	w.claimDelivery(&d, deliverLease)
+	w.do(Effect{
+		ID: fmt.Sprintf("d%d", d.ID), Epoch: d.Epoch, Type: EffectHTTP, Lane: fmt.Sprintf("delivery:%d", d.ID), Target: "discord",
+		Method: "GET", Path: fmt.Sprintf("/channels/%s/messages?limit=%d&after=%s", d.Channel, lookupPage, d.Lookup),
+		Credential: "bot", TimeoutMS: deliverTimeout,
+	})
+}
+
+// knownMessage is the newest message that we know to be in the delivery's channel.
+func (w *work) knownMessage(d delivery) string {
+	row, ok := w.tx.Row(`SELECT id FROM (
+		SELECT message AS id FROM delivery WHERE channel = ?1 AND state = 'confirmed' AND op IN ('create','original') AND message IS NOT NULL AND id < ?2
+		UNION SELECT key FROM submission WHERE channel = ?1 AND source = 'message')
+		ORDER BY length(id) DESC, id DESC LIMIT 1`, d.Channel, d.ID)
+	if !ok {
+		return ""
+	}
+	return row.Str(0)
+}
+
+// before is the snowflake just below id: "after" is exclusive.
+func before(id string) string { return fmt.Sprint(parseInt(id) - 1) }
+
+type listedMessage struct {
+	ID         string          `json:"id"`
+	Content    string          `json:"content"`
+	Components json.RawMessage `json:"components"`
+	Author     struct {
+		ID string `json:"id"`
+	} `json:"author"`
+}
+
+// lookedUp reads a page: found is adopted, a full page goes on, proven absent is sent again.
+func (w *work) lookedUp(d delivery, body []byte) {
+	var page []listedMessage
+	if json.Unmarshal(body, &page) != nil {
+		w.uncertainDelivery(d, "the listing could not be read")
+		return
+	}
+	newest, sawKnown := parseInt(d.Lookup), false
+	for _, m := range page {
+		newest = max(newest, parseInt(m.ID))
+		sawKnown = sawKnown || parseInt(m.ID) == parseInt(d.Lookup)+1
+		if m.Author.ID == w.cfg.ApplicationID && w.bearsMark(d, m) {
+			w.event("delivery.adopted", d.Turn, fmt.Sprint(d.ID), "")
+			w.tx.Exec(`UPDATE delivery SET lookup = '' WHERE id = ?`, d.ID)
+			w.deliveryConfirmed(d, discordAnswer{ID: m.ID, ChannelID: d.Channel})
+			return
+		}
+	}
+	first := parseInt(d.Lookup)+1 == parseInt(w.knownMessage(d))
+	switch {
+	case first && !sawKnown:
+		w.endUnknown(d, "the listing does not show what is known to be there")
+	case len(page) == lookupPage:
+		w.tx.Exec(`UPDATE delivery SET lookup = ? WHERE id = ?`, fmt.Sprint(newest), d.ID)
+		w.retryDelivery(d.ID, "unknown", w.now+rearm, "looking")
+	default:
+		w.event("delivery.absent", d.Turn, fmt.Sprint(d.ID), "")
+		w.tx.Exec(`UPDATE delivery SET lookup = '', first = NULL WHERE id = ?`, d.ID)
+		w.retryDelivery(d.ID, "pending", w.now, "proven absent")
+	}
+}
+
+// bearsMark recognises our own message: by the custom_id that names it, or, where it has none, by its text.
+func (w *work) bearsMark(d delivery, m listedMessage) bool {
+	switch d.Kind {
+	case deliverAnchor, deliverFinal:
+		return strings.Contains(string(m.Components), w.customID("", 0)+"d"+fmt.Sprint(d.ID)+`"`)
+	case deliverCard:
+		return strings.Contains(string(m.Components), w.customID("", d.Task)+`"`)
+	}
+	shown, ok := w.renderDelivery(d)
+	return ok && strings.TrimSpace(shown.Content) == strings.TrimSpace(m.Content)
+}
+
+// endUnknown gives up on finding out. It is shown to operators and never sent again by itself.
+func (w *work) endUnknown(d delivery, why string) {
+	w.closeDelivery(d.ID, "unknown", why)
+	w.event("delivery.unknown", d.Turn, fmt.Sprint(d.ID), "for good")
+	if t, live := w.turn(d.Turn); live && d.Kind == deliverAnchor {
+		w.endTurn(t, reasonUndeliverable, "")
+	}
+}

@@ -1,0 +1,557 @@
+package actor
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"holdfast/actor/frame"
+)
+
+const askPolicy = `{"tool":{"*":"deny","read":"allow","bash":"allow"},"bash":{"*":"allow","git push*":"ask","rm *":"deny"}}`
+
+// toolThenSay makes the model call a tool first and then answer with what it saw.
+func toolThenSay(tool, args string) func(int, string) (int, string) {
+	return func(_ int, body string) (int, string) {
+		if strings.Contains(body, `"role":"tool"`) {
+			return 200, say("Done with the tool.")
+		}
+		return 200, call(tool, args)
+	}
+}
+
+func TestAskIsAnsweredOnceInItsAnchor(t *testing.T) {
+	w := newWorld(t)
+	w.ask("1300000000000001001", "hello there")
+	w.want("reply", string(w.reply.Body), `{"type":5}`)
+	w.run(60_000)
+	w.want("state", w.one(`SELECT state FROM submission`), "done")
+	shown := w.discord.in(channelID)
+	if len(shown) != 1 || !strings.Contains(shown[0].body.Content, "I heard you.") {
+		t.Fatalf("the channel shows %d messages: %s", len(shown), w.discord.all())
+	}
+	if !w.discord.threads[shown[0].id] {
+		t.Fatal("no thread was opened under the answer")
+	}
+	w.want("tokens", w.one(`SELECT tokens FROM turn`), "110")
+	w.want("cost", w.one(`SELECT micros FROM turn`), "120")
+	w.want("erased token", w.one(`SELECT count(*) FROM delivery WHERE token <> ''`), "0")
+}
+
+func TestToolsRunAndTheirResultsReachTheModel(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	w.operator(OpConfig, Settings{Policy: json.RawMessage(askPolicy)})
+	var last string
+	w.model = func(n int, body string) (int, string) {
+		last = body
+		return toolThenSay("bash", `{"command":"go test ./..."}`)(n, body)
+	}
+	w.ask("1300000000000001001", "do the tests pass?")
+	w.run(60_000)
+	w.want("runs", fmt.Sprint(w.runner.runs["bash"]), "1")
+	if !strings.Contains(last, "ran {") {
+		t.Fatalf("the model never saw the result: %s", last)
+	}
+	w.want("journal", fmt.Sprint(len(w.runner.journal)), "0")
+	w.want("state", w.one(`SELECT state FROM submission`), "done")
+}
+
+func TestMentionOpensAThreadAndItsMessagesJoinOrBeginTurns(t *testing.T) {
+	w := newWorld(t)
+	r := w.say("1300000000000001013", channelID, "<@"+appID+"> what changed?", appID)
+	w.want("status", r.Status, StatusCommitted)
+	w.run(60_000)
+	thread := w.discord.in("1300000000000001013")
+	if len(thread) != 1 || !strings.Contains(thread[0].body.Content, "I heard you.") {
+		t.Fatalf("the thread shows: %s", w.discord.all())
+	}
+	for _, c := range []struct{ text, status, reason string }{
+		{"thanks!", StatusIgnored, "not meant for the bot"},
+		{"<@42> look at this", StatusIgnored, "not meant for the bot"},
+		{"and since yesterday?", StatusCommitted, ""},
+	} {
+		r := w.say(fmt.Sprint("13000000000000020", len(c.text)), "1300000000000001013", c.text)
+		w.want(c.text, r.Status+r.Reason, c.status+c.reason)
+		w.run(60_000)
+	}
+	w.want("answers", fmt.Sprint(len(w.discord.in("1300000000000001013"))), "2")
+}
+
+func TestF01_NothingIsRecordedWhenTheDeadlineHasPassed(t *testing.T) {
+	w := newWorld(t)
+	raw, _ := json.Marshal(Interaction{Key: "1300000000000001001", Kind: KindAsk, User: User{ID: maya}, Place: Place{Guild: guildID, Channel: channelID}, Prompt: "late"})
+	err := w.handle(Event{V: 1, ID: "late", Type: EventInteraction, Attempt: 1, Now: w.now, Entropy: "00", Owner: "owner-1", Deadline: w.now - 1,
+		Config: ConfigRef{Hash: "h"}, Actor: "workspace:" + guildID + "/demo", Data: raw})
+	if err == nil || !strings.Contains(err.Error(), "unavailable") {
+		t.Fatalf("got %v, want unavailable", err)
+	}
+	w.want("submissions", w.one(`SELECT count(*) FROM submission`), "0")
+}
+
+func TestF02_TheSameMessageIsOneSubmission(t *testing.T) {
+	w := newWorld(t)
+	for i := range 5 {
+		r := w.say("1300000000000001013", channelID, "<@"+appID+"> hi", appID)
+		if want := map[bool]string{true: StatusCommitted, false: StatusDuplicate}[i == 0]; r.Status != want {
+			t.Fatalf("delivery %d: %s, want %s", i, r.Status, want)
+		}
+		w.run(3_000)
+	}
+	w.run(60_000)
+	w.want("submissions", w.one(`SELECT count(*) FROM submission`), "1")
+	w.want("calls", fmt.Sprint(w.calls), "1")
+}
+
+// killAt kills the host when the effect with the point comes up, before or after it was performed, and lets the
+// rest happen under a new owner.
+func killAt(t *testing.T, point string, performed bool) *world {
+	w := newWorld(t)
+	w.connect()
+	w.operator(OpConfig, Settings{Policy: json.RawMessage(askPolicy)})
+	w.model = toolThenSay("bash", `{"command":"make"}`)
+	w.ask("1300000000000001001", "build it")
+	e := w.runUntil(point)
+	if performed && e.Target == "discord" {
+		w.discord.serve(w, e)
+	}
+	if performed && e.Type == EffectRunnerSend {
+		w.runner.hold = true
+		w.perform(e)
+		w.runner.hold = false
+	}
+	w.kill()
+	w.now += 2_000
+	return w
+}
+
+func (w *world) wantOneAnswer() {
+	w.t.Helper()
+	w.run(900_000)
+	w.want("state", w.one(`SELECT state FROM submission`), "done")
+	n := strings.Count(w.discord.all(), "Done with the tool.")
+	if n != 1 {
+		w.t.Fatalf("%d answers are shown, want 1: %s", n, w.discord.all())
+	}
+	w.want("open rows", w.one(`SELECT count(*) FROM task WHERE due IS NOT NULL`), "0")
+}
+
+func TestF03_KilledBeforeTheAnchorIsSent(t *testing.T) {
+	w := killAt(t, PointAck, false)
+	w.connect()
+	w.wantOneAnswer()
+	w.want("runs", fmt.Sprint(w.runner.runs["bash"]), "1")
+}
+
+func TestF04_TheAnchorsConfirmationIsLost(t *testing.T) {
+	w := killAt(t, PointAck, true)
+	w.connect()
+	w.wantOneAnswer()
+	w.want("messages", fmt.Sprint(len(w.discord.in(channelID))), "1")
+}
+
+// A message's anchor is a create: within its window the nonce keeps it single, afterwards the mark finds it.
+func TestF04_ACreateIsSentOnceWhateverHappenedToItsAnswer(t *testing.T) {
+	for _, away := range []int64{1_000, 300_000} {
+		t.Run(fmt.Sprint(away), func(t *testing.T) {
+			w := newWorld(t)
+			w.say("1300000000000001013", channelID, "<@"+appID+"> hi", appID)
+			w.run(60_000)
+			w.say("1300000000000003000", "1300000000000001013", "what else is new?")
+			e := w.runUntil(PointAck)
+			w.discord.serve(w, e) // stored, and the answer is lost with the host
+			w.now += away
+			if away > nonceWindow {
+				clear(w.discord.nonces) // Discord has forgotten them by now
+			}
+			w.kill()
+			w.run(900_000)
+			w.want("answers", fmt.Sprint(len(w.discord.in("1300000000000001013"))), "2")
+			w.want("done", w.one(`SELECT count(*) FROM submission WHERE state = 'done'`), "2")
+		})
+	}
+}
+
+func TestF05_KilledDuringTheModelCall(t *testing.T) {
+	w := newWorld(t)
+	w.ask("1300000000000001001", "hello")
+	e := w.runUntil(PointModel)
+	w.kill()
+	w.run(60_000)
+	w.want("state", w.one(`SELECT state FROM submission`), "done")
+	w.want("calls accounted", w.one(`SELECT count(*) FROM usage WHERE state = 'settled'`), "2")
+	w.want("restarts", w.one(`SELECT restarts FROM turn`), "1")
+	before := w.discord.all()
+	w.must(EventEffect, Outcome{ID: e.ID, Epoch: e.Epoch, Kind: OutcomeResponse, Status: 200, Body: say("A late answer.")})
+	w.run(60_000)
+	w.want("shown", w.discord.all(), before)
+}
+
+func TestF06_KilledBeforeTheRunnerStartedTheTool(t *testing.T) {
+	w := killAt(t, PointIntent, false)
+	w.connect() // its journal does not name the task: it never started
+	w.wantOneAnswer()
+	w.want("runs", fmt.Sprint(w.runner.runs["bash"]), "1")
+}
+
+func TestF07_ASafeToolRunsAgainAtMostThreeTimes(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	w.model = toolThenSay("read", `{"path":"README.md"}`)
+	w.ask("1300000000000001001", "read it")
+	for range 3 {
+		w.runner.hold = true
+		w.run(10_000)
+		w.disconnect()
+		for id, e := range w.runner.journal {
+			e.State = frame.StateStarted // the runner died in the middle
+			w.runner.journal[id] = e
+		}
+		w.now += 1_000
+		w.connect()
+	}
+	w.run(60_000)
+	w.want("runs", fmt.Sprint(w.runner.runs["read"]), "3")
+	w.want("task", w.one(`SELECT state FROM task WHERE kind = 'tool'`), stateParked)
+	w.want("state", w.one(`SELECT state FROM submission`), "done")
+}
+
+func TestF08_AnUnsafeToolIsNeverRerun(t *testing.T) {
+	w := killAt(t, PointIntent, true)
+	for id, e := range w.runner.journal {
+		e.State = frame.StateStarted
+		w.runner.journal[id] = e
+	}
+	w.connect()
+	w.wantOneAnswer()
+	w.want("runs", fmt.Sprint(w.runner.runs["bash"]), "1")
+	w.want("task", w.one(`SELECT state FROM task WHERE kind = 'tool'`), stateInterrupted)
+	w.want("entry", w.one(`SELECT count(*) FROM entry WHERE kind = 'interrupted'`), "1")
+}
+
+func TestF09_AResultIsAcceptedOnceAndAlwaysAcknowledged(t *testing.T) {
+	w := killAt(t, PointIntent, true)
+	f := w.runner.held[0]
+	w.runner.journal[f.Task] = frame.JournalEntry{Task: f.Task, Epoch: f.Epoch, State: frame.StateFinished}
+	w.connect()
+	for range 3 {
+		w.frame(w.runner.tool(f))
+	}
+	w.wantOneAnswer()
+	w.want("results", w.one(`SELECT count(*) FROM entry WHERE kind = 'tool_result'`), "1")
+	w.want("journal", fmt.Sprint(len(w.runner.journal)), "0")
+	w.want("runs", fmt.Sprint(w.runner.runs["bash"]), "1")
+}
+
+func TestF10_KilledAfterTheResult(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	w.operator(OpConfig, Settings{Policy: json.RawMessage(askPolicy)})
+	w.model = toolThenSay("bash", `{"command":"make"}`)
+	w.ask("1300000000000001001", "build it")
+	w.runUntil(PointModel)
+	w.kill()
+	w.connect()
+	w.runUntil(PointModel) // killed once before the first call; this is the first one's repetition
+	w.kill()
+	w.connect()
+	w.wantOneAnswer()
+	w.want("runs", fmt.Sprint(w.runner.runs["bash"]), "1")
+}
+
+func TestF11_KilledAfterTheAnswerBeforeItsEdit(t *testing.T) {
+	w := killAt(t, PointEdit, false)
+	w.connect()
+	calls := w.calls
+	w.wantOneAnswer()
+	w.want("calls", fmt.Sprint(w.calls), fmt.Sprint(calls))
+}
+
+func pushWorld(t *testing.T) *world {
+	w := newWorld(t)
+	w.connect()
+	yes := true
+	w.operator(OpConfig, Settings{Policy: json.RawMessage(askPolicy), SelfApprove: &yes})
+	w.model = toolThenSay("bash", `{"command":"git push origin main"}`)
+	w.ask("1300000000000001001", "push it")
+	w.run(5_000)
+	w.want("approval", w.one(`SELECT state FROM task WHERE kind = 'approval'`), stateWaiting)
+	return w
+}
+
+func (w *world) approval() int64 {
+	return parseInt(w.one(`SELECT id FROM task WHERE kind = 'approval'`))
+}
+
+func TestF12_ACardOfAnEarlierProcessStillDecides(t *testing.T) {
+	w := pushWorld(t)
+	deadline := w.one(`SELECT json_extract(checkpoint, '$.expires') FROM task WHERE kind = 'approval'`)
+	w.kill()
+	w.connect()
+	w.run(5_000)
+	w.want("deadline", w.one(`SELECT json_extract(checkpoint, '$.expires') FROM task WHERE kind = 'approval'`), deadline)
+	w.want("press", w.press("a", w.approval(), maya), `{"type":6}`)
+	w.wantOneAnswer()
+	w.want("runs", fmt.Sprint(w.runner.runs["bash"]), "1")
+	if !strings.Contains(w.discord.all(), "@"+maya) {
+		t.Fatalf("the card does not say who approved: %s", w.discord.all())
+	}
+}
+
+func TestF13_KilledAfterTheApproval(t *testing.T) {
+	w := pushWorld(t)
+	w.press("a", w.approval(), maya)
+	w.kill()
+	w.connect()
+	w.wantOneAnswer()
+	w.want("runs", fmt.Sprint(w.runner.runs["bash"]), "1")
+}
+
+func TestF14_TheDeadlinePassesWhileEverythingIsDown(t *testing.T) {
+	w := pushWorld(t)
+	w.now += 3_600_000
+	w.kill()
+	w.connect()
+	w.wantOneAnswer()
+	w.want("runs", fmt.Sprint(w.runner.runs["bash"]), "0")
+	w.want("outcome", w.one(`SELECT json_extract(checkpoint, '$.outcome') FROM task WHERE kind = 'approval'`), approvalExpired)
+	if press := w.press("a", w.approval(), maya); !strings.Contains(press, "Already decided: expired") {
+		t.Fatalf("a press after the deadline is told: %s", press)
+	}
+	w.run(60_000)
+	w.want("runs", fmt.Sprint(w.runner.runs["bash"]), "0")
+}
+
+func TestF15_TheFirstOfTwoPressesDecides(t *testing.T) {
+	w := pushWorld(t)
+	w.want("first", w.press("d", w.approval(), maya), `{"type":6}`)
+	if second := w.press("a", w.approval(), maya); !strings.Contains(second, "Already decided: denied") {
+		t.Fatalf("the second press is told: %s", second)
+	}
+	w.wantOneAnswer()
+	w.want("runs", fmt.Sprint(w.runner.runs["bash"]), "0")
+}
+
+func TestWhereNobodyMayApproveItIsDeniedAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	w.operator(OpConfig, Settings{Policy: json.RawMessage(askPolicy)}) // of two members the only approver is who asks
+	w.model = toolThenSay("bash", `{"command":"git push origin main"}`)
+	w.ask("1300000000000001001", "push it")
+	w.wantOneAnswer()
+	w.want("approvals", w.one(`SELECT count(*) FROM task WHERE kind = 'approval'`), "0")
+	w.want("runs", fmt.Sprint(w.runner.runs["bash"]), "0")
+}
+
+func TestOnlyApproversDecide(t *testing.T) {
+	w := pushWorld(t)
+	if told := w.press("a", w.approval(), sam); !strings.Contains(told, "Only an approver") {
+		t.Fatalf("a member is told: %s", told)
+	}
+	w.want("approval", w.one(`SELECT state FROM task WHERE kind = 'approval'`), stateWaiting)
+	w.want("audit", w.one(`SELECT count(*) FROM audit WHERE action = 'approval.refused' AND actor = ?`, sam), "1")
+}
+
+func TestF17_ATaskThatEndsItsHostEachTimeIsParked(t *testing.T) {
+	w := newWorld(t)
+	w.ask("1300000000000001001", "hello")
+	for range 3 {
+		w.runUntil(PointModel)
+		w.kill()
+	}
+	w.run(60_000)
+	w.want("task", w.one(`SELECT state FROM task WHERE kind = 'generation'`), stateParked)
+	w.want("submission", w.one(`SELECT state || ' ' || reason FROM submission`), "unanswered internal")
+	w.ask("1300000000000001002", "and now?")
+	w.run(60_000)
+	w.want("next", w.one(`SELECT state FROM submission WHERE id = 2`), "done")
+}
+
+func TestF24_OriginalIsUnknownForAWhileOrForGood(t *testing.T) {
+	for _, c := range []struct {
+		times, status int
+		body          string
+		fallback      bool
+	}{{2, 404, `{"code":10015}`, false}, {1000, 404, `{"code":10015}`, true}, {1000, 401, `{"code":50027}`, true}} {
+		t.Run(fmt.Sprint(c.times, c.status), func(t *testing.T) {
+			w := newWorld(t)
+			failed := 0
+			w.discord.fail = func(e Effect) (int, string, bool) {
+				if e.Method == "PATCH" && strings.HasPrefix(e.Path, "/webhooks/") && failed < c.times {
+					failed++
+					return c.status, c.body, true
+				}
+				return 0, "", false
+			}
+			w.ask("1300000000000001001", "hello")
+			w.run(120_000)
+			w.want("state", w.one(`SELECT state FROM submission`), "done")
+			shown := w.discord.in(channelID)
+			if len(shown) != 1 || !strings.Contains(shown[0].body.Content, "I heard you.") {
+				t.Fatalf("%d messages: %s", len(shown), w.discord.all())
+			}
+			w.want("fallback", w.one(`SELECT count(*) FROM delivery WHERE kind = 'unoriginal' AND state = 'confirmed'`), map[bool]string{true: "1", false: "0"}[c.fallback])
+		})
+	}
+}
+
+func TestF26_TheProviderFailsAndRecoversOrDoesNot(t *testing.T) {
+	w := newWorld(t)
+	w.model = func(n int, _ string) (int, string) {
+		if n < 3 {
+			return 529, `{"error":{"message":"overloaded"}}`
+		}
+		return 200, say("Here I am.")
+	}
+	w.ask("1300000000000001001", "hello")
+	w.run(120_000)
+	w.want("state", w.one(`SELECT state FROM submission WHERE id = 1`), "done")
+	w.model = func(int, string) (int, string) { return 200, strings.TrimSuffix(say("cut"), "data: [DONE]\n\n")[:60] }
+	w.ask("1300000000000001002", "again")
+	w.run(600_000)
+	w.want("cut", w.one(`SELECT state || ' ' || reason FROM submission WHERE id = 2`), "unanswered provider")
+	w.want("calls", fmt.Sprint(w.calls), fmt.Sprint(3+maxModelTries))
+}
+
+func TestF28_TheAnchorIsDeletedOrTooOldToEdit(t *testing.T) {
+	for code := range map[int]bool{codeUnknownMessage: true, codeTooOldToEdit: true} {
+		w := newWorld(t)
+		w.discord.fail = func(e Effect) (int, string, bool) {
+			return 400, fmt.Sprintf(`{"code":%d}`, code), e.Point == PointEdit && e.Method == "PATCH"
+		}
+		w.ask("1300000000000001001", "hello")
+		w.run(120_000)
+		if n := strings.Count(w.discord.all(), "I heard you."); n != 1 {
+			t.Fatalf("code %d: %d answers are shown: %s", code, n, w.discord.all())
+		}
+	}
+}
+
+func TestF32_AWithdrawnQuestionRunsNothing(t *testing.T) {
+	w := newWorld(t)
+	w.must(EventWithdraw, Withdraw{Key: "1300000000000001001"})
+	w.ask("1300000000000001001", "too late")
+	w.run(60_000)
+	w.ask("1300000000000001002", "admitted, then withdrawn")
+	w.must(EventWithdraw, Withdraw{Key: "1300000000000001002"})
+	w.run(60_000)
+	w.ask("1300000000000001003", "the front refused and never told")
+	w.discord.originals["token-1300000000000001003"].flags = flagEphemeral
+	w.run(60_000)
+	w.want("calls", fmt.Sprint(w.calls), "0")
+	w.want("withdrawn", w.one(`SELECT count(*) FROM submission WHERE reason = 'withdrawn'`), "3")
+}
+
+func TestF33_WithoutARunnerTheTurnWaitsThenSaysSo(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	w.model = toolThenSay("read", `{"path":"a"}`)
+	w.disconnect()
+	w.ask("1300000000000001001", "read it")
+	w.run(60_000)
+	if !strings.Contains(w.discord.all(), "waiting for a runner") {
+		t.Fatalf("the card does not say what it waits for: %s", w.discord.all())
+	}
+	w.run(700_000)
+	w.want("submission", w.one(`SELECT state || ' ' || reason FROM submission`), "unanswered no_runner")
+}
+
+func TestF33_ASecondRunnerIsToldWhoHasTheWorkspace(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	holder := w.runner.socket
+	w.seq++
+	w.must(EventRunnerMessage, RunnerMessage{Socket: "other", Frame: json.RawMessage(`{"type":"hello","runner":"second","journal_id":"j2"}`)})
+	if len(w.effects) < 2 || !strings.Contains(string(w.effects[len(w.effects)-2].Message), `"holder":"box"`) {
+		t.Fatalf("the second runner gets %v", w.effects)
+	}
+	w.want("holder", w.one(`SELECT json_extract(body, '$.socket') FROM document WHERE name = 'runner'`), holder)
+}
+
+func TestF34_ALateEditIsRepairedByAVerifyingOne(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	w.operator(OpConfig, Settings{Policy: json.RawMessage(askPolicy)})
+	w.model = toolThenSay("bash", `{"command":"make"}`)
+	var overtaken *Effect
+	w.discord.fail = func(e Effect) (int, string, bool) {
+		if e.Method == "PATCH" && strings.HasPrefix(e.Path, "/channels/") && e.Point == "" && overtaken == nil {
+			overtaken = &e
+			return 0, "", true // times out here, arrives there later
+		}
+		return 0, "", false
+	}
+	w.runner.hold = true
+	w.ask("1300000000000001001", "build it")
+	w.run(8_000)
+	w.finish(w.runner.held[0])
+	if overtaken == nil {
+		t.Fatal("no run card was edited")
+	}
+	w.discord.fail = func(Effect) (int, string, bool) { return 0, "", false }
+	w.discord.serve(w, *overtaken)
+	w.wantOneAnswer()
+}
+
+func TestF35_AnEventThatFailsEachTimeIsRejected(t *testing.T) {
+	w := newWorld(t)
+	raw, _ := json.Marshal(GatewayEvent{ID: "poison", Type: "MESSAGE_CREATE"})
+	if err := w.handle(Event{V: 1, ID: "p", Type: EventGateway, Attempt: 4, Now: w.now, Entropy: "00", Owner: "owner-1", Config: ConfigRef{Hash: "h"},
+		Actor: "workspace:" + guildID + "/demo", Data: raw}); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(w.reply.Body); !strings.Contains(got, `"poison","status":"rejected"`) {
+		t.Fatalf("got %s", got)
+	}
+}
+
+func TestTimeNeverGoesBack(t *testing.T) {
+	w := pushWorld(t)
+	expires := parseInt(w.one(`SELECT json_extract(checkpoint, '$.expires') FROM task WHERE kind = 'approval'`))
+	w.now -= 3_600_000 // the host's clock is set back an hour
+	w.must(EventWake, nil)
+	if last := parseInt(w.one(`SELECT value FROM meta WHERE key = 'now_max'`)); last < expires-900_000 {
+		t.Fatalf("the actor's clock went back to %d", last)
+	}
+	w.run(1_000_000)
+	w.want("outcome", w.one(`SELECT json_extract(checkpoint, '$.outcome') FROM task WHERE kind = 'approval'`), approvalExpired)
+}
+
+func TestStopAbortsAndTheQueueGoesOn(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	w.operator(OpConfig, Settings{Policy: json.RawMessage(askPolicy)})
+	w.model = toolThenSay("bash", `{"command":"sleep 600"}`)
+	w.runner.hold = true
+	w.ask("1300000000000001001", "sleep")
+	w.run(10_000)
+	thread := w.one(`SELECT place FROM conversation`)
+	w.runner.hold = false
+	w.say("1300000000000005000", thread, "this waits until the round has ended")
+	w.must(EventInteraction, Interaction{Key: "9", Kind: KindStop, User: User{ID: maya}, Place: Place{Guild: guildID, Channel: thread, Type: 11, Parent: channelID}})
+	w.run(60_000)
+	w.want("first", w.one(`SELECT state || ' ' || reason FROM submission WHERE id = 1`), "unanswered aborted")
+	w.want("second", w.one(`SELECT state FROM submission WHERE id = 2`), "done")
+}
+
+func TestResumeAfterTheThreadWasDeleted(t *testing.T) {
+	w := newWorld(t)
+	w.ask("1300000000000001001", "remember the number 7421")
+	w.run(60_000)
+	thread := w.one(`SELECT place FROM conversation`)
+	w.must(EventGateway, GatewayEvent{ID: "s:1", Type: "THREAD_DELETE", Place: Place{Guild: guildID, Channel: thread, Type: 11, Parent: channelID}})
+	other := "1300000000000007777"
+	place := Place{Guild: guildID, Channel: other, Type: 11, Parent: channelID}
+	w.must(EventInteraction, Interaction{Key: "10", Kind: KindComplete, User: User{ID: maya}, Place: place, Query: "7421"})
+	w.want("choices", string(w.reply.Body), `{"type":8,"data":{"choices":[{"name":"1 · remember the number 7421","value":"1"}]}}`)
+	w.must(EventInteraction, Interaction{Key: "11", Kind: KindResume, User: User{ID: maya}, Place: place, Conversation: "1"})
+	var seen string
+	w.model = func(_ int, body string) (int, string) { seen = body; return 200, say("7421") }
+	w.say("1300000000000008000", other, "which number was it?")
+	w.run(60_000)
+	if !strings.Contains(seen, "remember the number 7421") {
+		t.Fatalf("the transcript is lost: %s", seen)
+	}
+	w.want("shown", fmt.Sprint(len(w.discord.in(other))), "1")
+}
