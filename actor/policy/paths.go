@@ -90,7 +90,7 @@ func (r rule) overlaps(word string) bool {
 		return false
 	}
 	pattern := strings.TrimPrefix(r.pattern, "./")
-	if strings.HasPrefix(path.Base(pattern), ".") && strings.IndexAny(base, "*?[") == 0 {
+	if (pattern[:1] == "." || strings.HasPrefix(path.Base(pattern), ".")) && strings.IndexAny(base, "*?[") == 0 {
 		return false // the shell's patterns match a leading dot only when they spell it out
 	}
 	if outside(pattern) != outside(word) {
