@@ -29,8 +29,8 @@ func (w *work) anchorConfirmed(d delivery, a discordAnswer) {
 // openThread asks for the thread under an /ask's answer, which holds what follows (spec 6.1).
 func (w *work) openThread(d delivery, message string) {
 	c, ok := w.conversation(d.Conversation)
-	if !ok || c.Place != "" || d.Op != opOriginal {
-		return
+	if !ok || c.Place != "" {
+		return // asked in a thread, or the thread was made before its anchor
 	}
 	w.attach(&c, message) // a thread under a message has the message's id
 	w.newDelivery(delivery{Kind: deliverThread, Op: opThread, Conversation: c.ID, Turn: d.Turn, Channel: d.Channel, Message: message, Body: c.Title})
@@ -45,10 +45,10 @@ func (w *work) threadOpened(d delivery, thread string) {
 	}
 }
 
-// threadFailed leaves the conversation in its channel: a missing permission, or too many threads (spec 6.3).
+// threadFailed leaves the conversation in its channel: a missing permission, or too many threads (spec 6.3). The
+// channel is not attached, or every later question there would continue this conversation.
 func (w *work) threadFailed(d delivery) {
 	if c, ok := w.conversation(d.Conversation); ok {
-		w.attach(&c, d.Channel)
 		w.settlePlace(&c, d.Channel)
 	}
 }
@@ -71,18 +71,7 @@ func (w *work) originalRejected(d delivery, o Outcome, a discordAnswer) {
 	if _, live := w.turn(d.Turn); !live {
 		return
 	}
-	w.newDelivery(delivery{Kind: deliverAnchor, Op: opCreate, Conversation: d.Conversation, Turn: d.Turn, Channel: w.fallbackChannel(d)})
-}
-
-// fallbackChannel is where the anchor goes when @original is lost: the place of the conversation, else the channel
-// it was asked in, which then holds the conversation.
-func (w *work) fallbackChannel(d delivery) string {
-	c, ok := w.conversation(d.Conversation)
-	if ok && c.Place == "" {
-		w.attach(&c, d.Channel)
-		w.settlePlace(&c, d.Channel)
-	}
-	return d.Channel
+	w.newDelivery(delivery{Kind: deliverAnchor, Op: opCreate, Conversation: d.Conversation, Turn: d.Turn, Channel: d.Channel})
 }
 
 // deleteRejected: gone is what was wanted; a 10015 for a minute means it never was.

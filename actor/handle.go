@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"holdfast/actor/errs"
+	"holdfast/actor/policy"
 	"holdfast/actor/store"
 )
 
@@ -82,7 +83,11 @@ type work struct {
 	effects []Effect
 	trace   []Trace
 	reply   *Reply
-	tools   *runnerState // read once per event
+
+	// read once per event, when first needed
+	tools *runnerState
+	set   *Settings
+	rules *policy.Policy
 }
 
 func handle(tx store.Tx, raw []byte) (*Result, error) {

@@ -32,18 +32,28 @@ func (s Settings) policyJSON() []byte {
 	return s.Policy
 }
 
-func (w *work) settings() Settings { return document[Settings](w, "settings") }
+// settings are read once per event.
+func (w *work) settings() Settings {
+	if w.set == nil {
+		s := document[Settings](w, "settings")
+		w.set = &s
+	}
+	return *w.set
+}
 
 // policy is the workspace's. One that no longer parses, which the check at its setting prevents, denies everything.
 func (w *work) policy() *policy.Policy {
-	p, err := policy.Parse(w.settings().policyJSON())
-	if err != nil {
-		p, _ = policy.Parse([]byte(`{"tool": {"*": "deny"}}`))
+	if w.rules == nil {
+		p, err := policy.Parse(w.settings().policyJSON())
+		if err != nil {
+			p, _ = policy.Parse([]byte(`{"tool": {"*": "deny"}}`))
+		}
+		w.rules = p
 	}
-	return p
+	return w.rules
 }
 
-// configure is the operator's PUT …/config.
+// putSettings is the operator's PUT …/config.
 func (w *work) putSettings(who string, in Settings) error {
 	s := w.settings()
 	if len(in.Policy) > 0 {
@@ -78,6 +88,7 @@ func (w *work) putSettings(who string, in Settings) error {
 	}
 	s.Members = nil // they live in their table
 	w.setDocument("settings", s)
+	w.set, w.rules = nil, nil
 	w.audit(who, "settings.changed", "", "")
 	s.Members = w.members()
 	w.answer(200, s)
