@@ -24,9 +24,9 @@ type Step struct {
 	Alarm  int64             `json:"alarm,omitempty"` // ms after the event's now
 	Effect *actor.Effect     `json:"effect,omitempty"`
 	Trace  string            `json:"trace,omitempty"`
-	Error  *errs.Error       `json:"error,omitempty"` // rc 1
-	Echo   bool              `json:"echo,omitempty"`  // the event, without entropy, is the reply's body
-	Only   int               `json:"only,omitempty"`  // the steps behind this one count for this attempt only
+	Error  *errs.Error       `json:"error,omitempty"`        // rc 1
+	Echo   bool              `json:"echo,omitempty"`         // the event, without entropy, is the reply's body
+	Before int               `json:"crash_before,omitempty"` // panics in attempts before this one
 
 	Panic string `json:"panic,omitempty"`
 	Loop  bool   `json:"loop,omitempty"`
@@ -72,7 +72,7 @@ func Handle(conn store.Conn, event []byte) (out []byte, rc int) {
 
 // configured remembers the configuration like the real core does, and says whether it is known.
 func configured(tx store.Tx, e actor.Event) bool {
-	tx.Exec(`CREATE TABLE IF NOT EXISTS conf (id INTEGER PRIMARY KEY CHECK (id = 1), hash TEXT NOT NULL, on_start TEXT NOT NULL DEFAULT '', on_wake TEXT NOT NULL DEFAULT '', on_effect TEXT NOT NULL DEFAULT '') STRICT`)
+	tx.Exec(`CREATE TABLE IF NOT EXISTS conf (id INTEGER PRIMARY KEY CHECK (id = 1), hash TEXT NOT NULL, on_start TEXT NOT NULL DEFAULT '', on_wake TEXT NOT NULL DEFAULT '', on_effect TEXT NOT NULL DEFAULT '', on_resolve TEXT NOT NULL DEFAULT '') STRICT`)
 	if e.Config.Full != nil {
 		tx.Exec(`INSERT INTO conf (id, hash) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET hash = excluded.hash`, e.Config.Hash)
 		return true
@@ -90,6 +90,10 @@ func script(tx store.Tx, e actor.Event) Script {
 		var op actor.Operator
 		if json.Unmarshal(e.Data, &op) == nil {
 			raw = op.Args
+		}
+		if op.Op == actor.OpResolve {
+			row, _ := tx.Row(`SELECT on_resolve FROM conf WHERE id = 1`)
+			raw = row.Bytes(0)
 		}
 	case actor.EventActor:
 		var m actor.ActorMessage
@@ -113,9 +117,9 @@ func perform(tx store.Tx, e actor.Event, s Script) ([]byte, int) {
 	res := actor.Result{V: actor.EnvelopeVersion, Reply: &actor.Reply{Status: 200, Body: json.RawMessage(`{}`)}}
 	for _, step := range s.Do {
 		switch {
-		case step.Only != 0:
-			if e.Attempt != step.Only {
-				return encode(res)
+		case step.Before != 0:
+			if e.Attempt < step.Before {
+				panic("too early an attempt")
 			}
 		case step.SQL != "":
 			res.Reply.Body = encodeRows(tx.Rows(step.SQL, arguments(step.Args)...))

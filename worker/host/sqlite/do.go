@@ -19,6 +19,9 @@ func (d *DB) Do(sql string, args []store.Value) ([]store.Row, error) {
 		return nil, err
 	}
 	rows, err := run(stmt, args)
+	if e, ok := err.(*store.Error); ok && d.damage == nil && (e.Code == store.Corrupt || e.Code == store.IO) {
+		d.damage = err
+	}
 	// Reset repeats the error of the last step, which run has seen.
 	_ = stmt.Reset()
 	if len(args) > 0 {

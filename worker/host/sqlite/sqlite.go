@@ -37,6 +37,7 @@ type DB struct {
 	commit     *sqlite3.Stmt
 	rollback   *sqlite3.Stmt
 	guest      bool // the core's statements run: the authorizer watches
+	damage     error
 }
 
 // Open opens or creates a file. A damaged one is an error with code store.Corrupt and is left as it is; one that
@@ -111,6 +112,10 @@ func (d *DB) Rollback() error {
 	d.guest = false
 	return classify(d.rollback.Exec())
 }
+
+// Damage is the first error of a statement that was about the file and not about the statement: store.Corrupt or
+// store.IO. After one, the database should be opened again.
+func (d *DB) Damage() error { return d.damage }
 
 // Check runs SQLite's quick_check.
 func (d *DB) Check() error {

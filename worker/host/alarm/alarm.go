@@ -1,0 +1,291 @@
+// Package alarm is the self-hosted edge's alarm index: when each actor wants to be woken, and which actors had
+// effects in flight, in one small database for all actors (spec 3.1, rule 2).
+//
+// A time that is earlier than the recorded one is recorded before the actor's commit, any other change some time
+// after it. So an actor may be woken too early, by a commit that never happened, but never too late.
+package alarm
+
+import (
+	"container/heap"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"holdfast/actor/store"
+	"holdfast/clock"
+	"holdfast/worker/host/sqlite"
+)
+
+// lazily is how long a change that may wait does wait, so that a busy actor does not cost two writes an event.
+const lazily = time.Second
+
+var schema = []string{
+	`CREATE TABLE IF NOT EXISTS alarm (actor TEXT PRIMARY KEY, due INTEGER, in_flight INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
+	`CREATE TABLE IF NOT EXISTS config (version INTEGER PRIMARY KEY, hash TEXT NOT NULL) STRICT`,
+}
+
+// row is what the index says of one actor. due is unix ms, 0 for none.
+type row struct {
+	due      int64
+	inFlight bool
+}
+
+type entry struct {
+	actor   string
+	saved   row // on disk
+	now     row // in truth
+	fired   bool
+	open    bool // between Before and After: what is on disk must stay
+	heapPos int  // -1: not in the heap
+}
+
+// Index is an open alarm index. Its methods may be called from any goroutine, for one actor by one at a time.
+type Index struct {
+	clock  clock.Clock
+	wake   func(actor string)
+	dbMu   sync.Mutex
+	db     *sqlite.DB
+	writes chan write
+	stop   chan struct{}
+	done   chan struct{}
+
+	mu      sync.Mutex
+	entries map[string]*entry
+	heap    dueHeap
+	timer   clock.Timer
+	running bool
+	closed  bool
+	dirty   bool
+}
+
+type write struct {
+	actor string
+	row   row
+	done  chan error
+}
+
+// Open loads the index. Nothing is woken before Start.
+func Open(path string, clk clock.Clock) (*Index, error) {
+	db, err := sqlite.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("alarm index: %w", err)
+	}
+	x := &Index{clock: clk, db: db, writes: make(chan write), stop: make(chan struct{}), done: make(chan struct{}),
+		entries: map[string]*entry{}}
+	if err := x.load(); err != nil {
+		db.Close()
+		return nil, fmt.Errorf("alarm index: %w", err)
+	}
+	go x.writer()
+	return x, nil
+}
+
+func (x *Index) load() error {
+	return x.transaction(func(do doFunc) error {
+		for _, sql := range schema {
+			if _, err := do(sql); err != nil {
+				return err
+			}
+		}
+		rows, err := do(`SELECT actor, due, in_flight FROM alarm ORDER BY actor`)
+		for _, r := range rows {
+			saved := row{r.Int(1), r.Int(2) != 0}
+			e := &entry{actor: r.Str(0), saved: saved, now: saved, heapPos: -1}
+			x.entries[e.actor] = e
+			x.place(e)
+		}
+		return err
+	})
+}
+
+// Version gives the number of a configuration: one more than the last one's, when that had another hash.
+func (x *Index) Version(hash string) (version int64, err error) {
+	err = x.transaction(func(do doFunc) error {
+		rows, err := do(`SELECT version, hash FROM config ORDER BY version DESC LIMIT 1`)
+		if err != nil {
+			return err
+		}
+		if len(rows) > 0 {
+			if version = rows[0].Int(0); rows[0].Str(1) == hash {
+				return nil
+			}
+		}
+		version++
+		_, err = do(`INSERT INTO config (version, hash) VALUES (?, ?)`, version, hash)
+		return err
+	})
+	return version, err
+}
+
+// InFlight gives the actors that had effects in flight when the index was last written. Their owner is gone; each
+// needs a start event.
+func (x *Index) InFlight() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var actors []string
+	for name, e := range x.entries {
+		if e.saved.inFlight {
+			actors = append(actors, name)
+		}
+	}
+	slices.Sort(actors)
+	return actors
+}
+
+// Start begins to call wake, in a goroutine of its own, for each actor whose time has come. An actor is called once
+// for each time that was set.
+func (x *Index) Start(wake func(actor string)) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.wake, x.running = wake, true
+	x.arm()
+}
+
+// Pause ends the waking; times go on being recorded.
+func (x *Index) Pause() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.running = false
+	x.arm()
+}
+
+// Before is called ahead of an actor's commit. When it returns nil, the disk says a time at or before due, and that
+// effects are in flight if they are to be. After or Undo must follow.
+func (x *Index) Before(actor string, due *int64, inFlight bool) error {
+	next := row{inFlight: inFlight}
+	if due != nil {
+		next.due = *due
+	}
+	x.mu.Lock()
+	e := x.entry(actor)
+	e.open = true
+	saved := e.saved
+	x.mu.Unlock()
+	if !earlier(next.due, saved.due) && (saved.inFlight || !inFlight) {
+		return nil
+	}
+	if !earlier(next.due, saved.due) {
+		next.due = saved.due
+	}
+	next.inFlight = next.inFlight || saved.inFlight
+	w := write{actor, next, make(chan error, 1)}
+	select {
+	case x.writes <- w:
+		return <-w.done
+	case <-x.stop:
+		return &store.Error{Code: store.IO, Message: "the alarm index is closed"}
+	}
+}
+
+// After is called behind an actor's commit: this is now the truth.
+func (x *Index) After(actor string, due *int64, inFlight bool) {
+	next := row{inFlight: inFlight}
+	if due != nil {
+		next.due = *due
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	e := x.entry(actor)
+	e.now, e.fired, e.open = next, false, false
+	x.place(e)
+	x.arm()
+	x.soil(e)
+}
+
+// Undo is called instead of After when the commit certainly did not happen. When that is uncertain, neither is: the
+// disk keeps the earlier time until the actor was asked again.
+func (x *Index) Undo(actor string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	e := x.entry(actor)
+	e.open = false
+	x.soil(e)
+}
+
+// Again calls the actor once more at the given time, unless a commit sets another: for a wake that failed.
+func (x *Index) Again(actor string, at int64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	e := x.entry(actor)
+	if !e.fired {
+		return
+	}
+	// The disk keeps the time that is overdue: a start must see it.
+	e.fired = false
+	x.push(e, at)
+	x.arm()
+}
+
+// entry finds or makes an actor's entry. The caller holds the lock.
+func (x *Index) entry(actor string) *entry {
+	e, ok := x.entries[actor]
+	if !ok {
+		e = &entry{actor: actor, heapPos: -1}
+		x.entries[actor] = e
+	}
+	return e
+}
+
+// soil has the writer look at an entry that differs from the disk, after a while.
+func (x *Index) soil(e *entry) {
+	if e.saved != e.now && !x.dirty && !x.closed {
+		x.dirty = true
+		time.AfterFunc(lazily, func() {
+			select {
+			case x.writes <- write{}:
+			case <-x.stop:
+			}
+		})
+	}
+}
+
+func earlier(a, b int64) bool { return a != 0 && (b == 0 || a < b) }
+
+// place puts an entry where its time belongs in the heap.
+func (x *Index) place(e *entry) {
+	if e.now.due == 0 {
+		if e.heapPos >= 0 {
+			heap.Remove(&x.heap, e.heapPos)
+		}
+		return
+	}
+	x.push(e, e.now.due)
+}
+
+func (x *Index) push(e *entry, at int64) {
+	if e.heapPos >= 0 {
+		x.heap[e.heapPos].at = at
+		heap.Fix(&x.heap, e.heapPos)
+		return
+	}
+	heap.Push(&x.heap, slot{e, at})
+}
+
+// arm sets the timer for the earliest entry. The caller holds the lock.
+func (x *Index) arm() {
+	if x.timer != nil {
+		x.timer.Stop()
+		x.timer = nil
+	}
+	if !x.running || x.closed || len(x.heap) == 0 {
+		return
+	}
+	d := time.UnixMilli(x.heap[0].at).Sub(x.clock.Now())
+	x.timer = x.clock.AfterFunc(max(d, 0), x.fire)
+}
+
+func (x *Index) fire() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.running || x.closed {
+		return
+	}
+	now := x.clock.Now().UnixMilli()
+	for len(x.heap) > 0 && x.heap[0].at <= now {
+		e := heap.Pop(&x.heap).(slot).entry
+		e.fired = true
+		go x.wake(e.actor)
+	}
+	x.arm()
+}

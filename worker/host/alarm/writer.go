@@ -1,0 +1,144 @@
+package alarm
+
+import "holdfast/actor/store"
+
+// writer puts what waits into one transaction, so that a thousand actors share a disk's syncs.
+func (x *Index) writer() {
+	defer close(x.done)
+	for {
+		select {
+		case w := <-x.writes:
+			x.save(x.gather(w))
+		case <-x.stop:
+			return
+		}
+	}
+}
+
+// gather takes everything that is already waiting.
+func (x *Index) gather(w write) []write {
+	batch := []write{w}
+	for {
+		select {
+		case w := <-x.writes:
+			batch = append(batch, w)
+		default:
+			return batch
+		}
+	}
+}
+
+func (x *Index) save(batch []write) {
+	rows := map[string]row{}
+	x.mu.Lock()
+	if x.dirty {
+		x.dirty = false
+		for name, e := range x.entries {
+			if e.saved != e.now && !e.open {
+				rows[name] = e.now
+			}
+		}
+	}
+	x.mu.Unlock()
+	for _, w := range batch {
+		if w.actor != "" {
+			rows[w.actor] = w.row
+		}
+	}
+	err := x.write(rows)
+	x.mu.Lock()
+	if err == nil {
+		x.saved(rows)
+	}
+	x.mu.Unlock()
+	for _, w := range batch {
+		if w.done != nil {
+			w.done <- err
+		}
+	}
+}
+
+// saved notes what the disk says now, and forgets actors of which there is nothing to say.
+func (x *Index) saved(rows map[string]row) {
+	for name, r := range rows {
+		e := x.entry(name)
+		e.saved = r
+		if e.now == (row{}) && r == (row{}) && !e.open {
+			delete(x.entries, name)
+		}
+		x.soil(e)
+	}
+}
+
+func (x *Index) write(rows map[string]row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	return x.transaction(func(do doFunc) error {
+		for name, r := range rows {
+			var err error
+			if r == (row{}) {
+				_, err = do(`DELETE FROM alarm WHERE actor = ?`, name)
+			} else {
+				_, err = do(`INSERT INTO alarm (actor, due, in_flight) VALUES (?, nullif(?, 0), ?)
+					ON CONFLICT (actor) DO UPDATE SET due = excluded.due, in_flight = excluded.in_flight`, name, r.due, flag(r.inFlight))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// doFunc runs one statement of a transaction.
+type doFunc = func(sql string, args ...store.Value) ([]store.Row, error)
+
+func (x *Index) transaction(f func(do doFunc) error) error {
+	x.dbMu.Lock()
+	defer x.dbMu.Unlock()
+	if err := x.db.Begin(); err != nil {
+		return err
+	}
+	err := f(func(sql string, args ...store.Value) ([]store.Row, error) { return x.db.Do(sql, args) })
+	if err == nil {
+		err = x.db.Commit()
+	}
+	if err != nil {
+		_ = x.db.Rollback() // the first error counts
+	}
+	return err
+}
+
+// Close records what is not recorded yet and closes the database.
+func (x *Index) Close() error { return x.end(true) }
+
+// Abandon closes the database as a crash would: changes that waited are lost.
+func (x *Index) Abandon() error { return x.end(false) }
+
+func (x *Index) end(save bool) error {
+	x.mu.Lock()
+	if x.closed {
+		x.mu.Unlock()
+		return nil
+	}
+	x.closed = true
+	x.arm()
+	close(x.stop)
+	x.mu.Unlock()
+	<-x.done
+	if save {
+		x.mu.Lock()
+		x.dirty = true
+		x.mu.Unlock()
+		x.save(nil)
+	}
+	return x.db.Close()
+}

@@ -1,0 +1,61 @@
+package host
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// ErrLocked means that another process serves the data directory; the error's text has its pid.
+var ErrLocked = errors.New("the data directory is served already")
+
+const cleanMark = "stopped\n"
+
+// dirLock makes this the one process of a data directory (spec 3.1, rule 6). The kernel drops it when the process dies.
+type dirLock struct {
+	file  *os.File
+	clean bool // the last holder stopped in order
+}
+
+func lockDir(dir string) (*dirLock, error) {
+	f, err := os.OpenFile(filepath.Join(dir, "holdfast.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	said, readErr := io.ReadAll(io.LimitReader(f, 64))
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("%w: %s by process %s; stop that one first", ErrLocked, dir, bytes.TrimSpace(said))
+		}
+		return nil, fmt.Errorf("lock %s: %w", dir, err)
+	}
+	l := &dirLock{file: f, clean: len(said) == 0 || string(said) == cleanMark}
+	if err := errors.Join(readErr, l.say(strconv.Itoa(os.Getpid())+"\n")); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	return l, nil
+}
+
+func (l *dirLock) say(s string) error {
+	if err := l.file.Truncate(0); err != nil {
+		return err
+	}
+	_, err := l.file.WriteAt([]byte(s), 0)
+	return err
+}
+
+// release gives the directory up. clean says that everything was closed in order.
+func (l *dirLock) release(clean bool) error {
+	var err error
+	if clean {
+		err = l.say(cleanMark)
+	}
+	return errors.Join(err, l.file.Close())
+}

@@ -1,0 +1,277 @@
+package host
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"holdfast/actor"
+	"holdfast/actor/errs"
+	"holdfast/actor/store"
+	"holdfast/worker/host/sqlite"
+)
+
+// item is an event on its way to an actor.
+type item struct {
+	kind     string // event type
+	id       string // "": the host mints one
+	data     []byte // JSON, or nil
+	deadline int64  // unix ms, 0 for none
+	landing  string // of an outcome: the owner under which its effect was launched
+	done     func(answer)
+}
+
+// answer is what came of an event. Without err it was committed.
+type answer struct {
+	reply *actor.Reply
+	err   *errs.Error
+}
+
+// resident is an actor that is open in this process. One goroutine, run, owns its database and all fields that have
+// no lock; it takes one event at a time out of the mailbox.
+type resident struct {
+	host *Host
+	name string
+	box  chan *item
+	quit chan struct{} // closed by eviction
+	done chan struct{} // closed once the file is closed
+	prev chan struct{} // done of the resident before this one, or nil
+
+	// guarded by host.mu
+	refs int
+	idle *list.Element
+
+	// of the goroutine
+	db       *sqlite.DB
+	owner    string
+	flying   int // effects whose outcome this instance waits for
+	flight   context.Context
+	ground   context.CancelFunc // gives up what is in flight
+	failures int                // wakes that failed in a row
+	suspect  bool               // the last process did not stop in order: a quick_check is due
+
+	mu      sync.Mutex
+	sockets map[string]*socket
+	waking  bool // a wake is in the mailbox already
+}
+
+func newResident(h *Host, name string, prev chan struct{}) *resident {
+	r := &resident{host: h, name: name, box: make(chan *item, h.opts.Limits.Mailbox), quit: make(chan struct{}),
+		done: make(chan struct{}), prev: prev, sockets: map[string]*socket{}}
+	r.flight, r.ground = context.WithCancel(h.ctx)
+	if r.owner = h.owners[name]; r.owner == "" {
+		r.owner = h.owner
+	}
+	return r
+}
+
+func (r *resident) run() {
+	defer r.host.wg.Done()
+	defer close(r.done)
+	defer r.host.closed(r)
+	defer r.close()
+	if r.prev != nil {
+		<-r.prev // it holds the file's lock until then
+	}
+	for {
+		select {
+		case <-r.host.dead:
+			return
+		default:
+		}
+		select {
+		case it := <-r.box:
+			r.take(it)
+			r.check()
+			r.host.release(r)
+		case <-r.quit:
+			return
+		case <-r.host.dead:
+			return
+		}
+	}
+}
+
+// take handles one item and answers it.
+func (r *resident) take(it *item) {
+	if it.landing != "" {
+		if it.landing != r.owner {
+			return // launched by an instance that was dropped: its rows are orphans by now
+		}
+		r.flying--
+	}
+	a := answer{err: r.open()}
+	if a.err == nil {
+		a.err = r.start()
+	}
+	switch {
+	case a.err != nil:
+	case it.kind == actor.EventStart: // start did it
+	default:
+		a = r.turn(it)
+		if a.err == nil {
+			return // turn has answered before it launched the effects
+		}
+	}
+	r.host.metrics.event(it.kind, a.err)
+	it.finish(a)
+}
+
+func (it *item) finish(a answer) {
+	if it.done != nil {
+		it.done(a)
+	}
+}
+
+// open opens the database, if it is not.
+func (r *resident) open() *errs.Error {
+	if r.db != nil {
+		return nil
+	}
+	db, err := sqlite.Open(filepath.Join(r.host.dir, fileName(r.name)))
+	if err != nil {
+		r.host.opts.Log.Error("actor.open.failed", "actor", r.name, "err", err.Error())
+		return openError(err)
+	}
+	r.db = db
+	return nil
+}
+
+// openError names what is wrong with a database that does not open.
+func openError(err error) *errs.Error {
+	var e *store.Error
+	if errors.As(err, &e) {
+		switch e.Code {
+		case store.Corrupt:
+			return errs.New(errs.Unavailable, "The database is damaged; it was left untouched.").WithHint("Restore a backup.")
+		case store.Busy:
+			return errs.New(errs.Unavailable, "Another program holds the database.").WithHint("Close it there.")
+		case store.Full:
+			return errs.New(errs.Unavailable, "The disk is full; nothing was recorded.").WithHint("Make room; work goes on by itself.")
+		}
+	}
+	return errs.New(errs.Unavailable, "The database cannot be opened.").WithHint("The operator's log says why.")
+}
+
+// start handles the start event, if this owner's first event is still to come.
+func (r *resident) start() *errs.Error {
+	h := r.host
+	h.mu.Lock()
+	started := h.owners[r.name] == r.owner
+	h.mu.Unlock()
+	if started {
+		return nil
+	}
+	a := r.turn(&item{kind: actor.EventStart})
+	if a.err != nil {
+		h.opts.Log.Error("actor.start.failed", "actor", r.name, "code", string(a.err.Code), "err", a.err.Message)
+		return a.err
+	}
+	h.mu.Lock()
+	h.owners[r.name] = r.owner
+	h.mu.Unlock()
+	r.suspect = !h.lock.clean
+	return nil
+}
+
+// check looks for damage after an unclean stop, once, when nobody waits.
+func (r *resident) check() {
+	if !r.suspect || r.db == nil || len(r.box) > 0 {
+		return
+	}
+	r.suspect = false
+	if err := r.db.Check(); err != nil {
+		r.host.opts.Log.Error("actor.check.failed", "actor", r.name, "err", err.Error())
+	}
+}
+
+// drop gives this instance up after a commit whose outcome is uncertain: the database is opened again under a new
+// owner, whose start event sorts out what was in flight (spec 3.1, rule 5).
+func (r *resident) drop() {
+	h := r.host
+	h.opts.Log.Warn("actor.instance.dropped", "actor", r.name)
+	h.metrics.drops.Inc()
+	r.close()
+	r.flight, r.ground = context.WithCancel(h.ctx)
+	r.flying = 0
+	owner, err := h.random(16)
+	if err != nil {
+		h.opts.Log.Error("actor.owner.failed", "actor", r.name, "err", err.Error())
+		return // the old owner goes on; its leases end what was in flight
+	}
+	r.owner = owner
+	h.mu.Lock()
+	delete(h.owners, r.name)
+	h.mu.Unlock()
+	go h.wake(r.name)
+}
+
+// close closes the database and gives up what is in flight.
+func (r *resident) close() {
+	r.ground()
+	if r.db == nil {
+		return
+	}
+	if err := r.db.Close(); err != nil {
+		r.host.opts.Log.Error("actor.close.failed", "actor", r.name, "err", err.Error())
+	}
+	r.db = nil
+}
+
+// wake posts a wake event, unless one is waiting already. At most cap(h.wakes) actors are being woken at once, so
+// that a start with ten thousand of them due does not open all their files together.
+func (h *Host) wake(name string) {
+	select {
+	case h.wakes <- struct{}{}:
+	case <-h.dead:
+		return
+	}
+	r := h.acquire(name)
+	defer h.release(r)
+	r.mu.Lock()
+	waiting := r.waking
+	r.waking = true
+	r.mu.Unlock()
+	if waiting {
+		<-h.wakes
+		return
+	}
+	err := h.post(name, &item{kind: actor.EventWake, done: func(a answer) {
+		<-h.wakes
+		r.woken(a)
+	}}, true)
+	if err != nil {
+		<-h.wakes
+	}
+}
+
+// woken has a wake that failed tried again, later each time.
+func (r *resident) woken(a answer) {
+	r.mu.Lock()
+	r.waking = false
+	r.mu.Unlock()
+	if a.err == nil {
+		r.failures = 0
+		return
+	}
+	r.host.opts.Log.Error("actor.wake.failed", "actor", r.name, "code", string(a.err.Code), "err", a.err.Message)
+	delay := time.Second << min(r.failures, 6)
+	r.failures++
+	r.host.index.Again(r.name, r.host.now().Add(delay).UnixMilli())
+}
+
+// openSockets lists the sockets that are open now.
+func (r *resident) openSockets() []*socket {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]*socket, 0, len(r.sockets))
+	for _, s := range r.sockets {
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b *socket) int { return a.order - b.order })
+	return all
+}

@@ -1,0 +1,212 @@
+package host
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"holdfast/actor"
+	"holdfast/actor/errs"
+	"holdfast/actor/store"
+	"holdfast/worker/engine"
+)
+
+// maxAttempts is how often an event that crashes the core is tried. The core answers the fourth attempt without
+// doing anything of substance (spec 3.1, rule 2).
+const maxAttempts = 4
+
+var (
+	errAgain   = errs.New(errs.Unavailable, "The database had to be opened again.").WithHint("Try again in a moment.")
+	errCrashed = errs.New(errs.Internal, "Internal error.").WithHint("The operator's log has the details.")
+)
+
+// turn runs one event to its commit, or to the error that its sender gets. After the commit it answers, and then
+// launches the effects.
+func (r *resident) turn(it *item) answer {
+	h := r.host
+	if it.id == "" {
+		it.id = h.owner[:8] + "." + strconv.FormatInt(h.serial.Add(1), 10)
+	}
+	full := it.kind == actor.EventStart
+	for attempt := 1; attempt <= maxAttempts; {
+		if r.db == nil { // dropped by the attempt before: a start event comes first now
+			return answer{err: errAgain}
+		}
+		res, failed, crash := r.attempt(it, attempt, full)
+		switch {
+		case h.killed.Load():
+			return answer{err: errDown}
+		case crash != nil:
+			h.metrics.crashes.Inc()
+			h.opts.Log.Error("core.crashed", "actor", r.name, "event", it.id, "type", it.kind, "attempt", attempt, "err", crash.Error())
+			attempt++
+		case failed != nil && failed.Code == actor.CodeNeedConfig && !full:
+			full = true
+		case failed != nil:
+			if failed.Code == errs.Internal {
+				h.opts.Log.Error("core.failed", "actor", r.name, "event", it.id, "type", it.kind, "err", failed.Message)
+				failed = errCrashed
+			}
+			return answer{err: failed}
+		default:
+			h.metrics.event(it.kind, nil)
+			it.finish(answer{reply: res.Reply})
+			r.launch(res.Effects)
+			return answer{}
+		}
+	}
+	return answer{err: errCrashed}
+}
+
+// attempt runs the event once in a transaction of its own. crash means that the core trapped; failed, that nothing
+// was committed for a reason that a repetition does not cure.
+func (r *resident) attempt(it *item, n int, full bool) (res *actor.Result, failed *errs.Error, crash error) {
+	h := r.host
+	call, err := r.call(it, n, full)
+	if err != nil {
+		return nil, errs.Public(err), nil
+	}
+	if err := r.db.Begin(); err != nil {
+		r.abandon(err)
+		return nil, openError(err), nil
+	}
+	timer := h.metrics.timer(it.kind)
+	out, rc, err := h.opts.Engine.Handle(h.ctx, r.db, call)
+	timer.ObserveDuration()
+	switch {
+	case err != nil:
+		r.rollback()
+		if errors.Is(err, engine.ErrCrash) {
+			return nil, nil, err
+		}
+		return nil, errs.Public(err), nil
+	case rc != 0:
+		failed := &errs.Error{Code: errs.Internal, Message: "the core gave an error that is no JSON"}
+		_ = json.Unmarshal(out, failed) // the text above stays when it is none
+		r.rollback()
+		return nil, failed, nil
+	}
+	res = &actor.Result{}
+	if err := json.Unmarshal(out, res); err != nil {
+		r.rollback()
+		return nil, nil, fmt.Errorf("%w: its result: %v", engine.ErrCrash, err)
+	}
+	return res, r.commit(it, res), nil
+}
+
+// commit makes the result durable together with the alarm.
+func (r *resident) commit(it *item, res *actor.Result) *errs.Error {
+	h := r.host
+	inFlight := r.flying > 0 || hasOutcome(res.Effects)
+	if err := h.index.Before(r.name, res.Alarm, inFlight); err != nil {
+		r.rollback()
+		return openError(err)
+	}
+	r.points("before", res.Trace)
+	if err := r.commitUnlessKilled(); err != nil {
+		var e *store.Error
+		if errors.As(err, &e) && (e.Code == store.Busy || e.Code == store.Constraint) {
+			r.rollback()
+			h.index.Undo(r.name)
+		} else {
+			r.abandon(err)
+		}
+		return openError(err)
+	}
+	h.index.After(r.name, res.Alarm, inFlight)
+	r.points("after", res.Trace)
+	for _, t := range res.Trace {
+		h.opts.Log.Debug(t.Name, "actor", r.name, "event", it.id, "type", it.kind, "ref", t.Ref)
+	}
+	if h.killed.Load() {
+		return errDown
+	}
+	return nil
+}
+
+// commitUnlessKilled holds Kill off while it commits.
+func (r *resident) commitUnlessKilled() error {
+	r.host.gate.RLock()
+	defer r.host.gate.RUnlock()
+	if r.host.killed.Load() {
+		return &store.Error{Code: store.IO, Message: "killed"}
+	}
+	return r.db.Commit()
+}
+
+// abandon drops the instance after an error of the database, unless the host is ending anyway.
+func (r *resident) abandon(err error) {
+	if r.host.killed.Load() {
+		return
+	}
+	r.host.opts.Log.Error("actor.commit.uncertain", "actor", r.name, "err", err.Error())
+	r.drop()
+}
+
+// rollback ends the transaction. A database that cannot even do that, or that met damage, is opened again.
+func (r *resident) rollback() {
+	if err := r.db.Rollback(); err != nil {
+		r.abandon(err)
+	} else if err := r.db.Damage(); err != nil {
+		r.abandon(err)
+	}
+}
+
+func (r *resident) points(when string, trace []actor.Trace) {
+	for _, t := range trace {
+		r.host.point(when, "commit", t.Name)
+	}
+}
+
+// call makes the event that the core gets.
+func (r *resident) call(it *item, attempt int, full bool) (engine.Call, error) {
+	h := r.host
+	c := engine.Call{Now: h.now().UnixMilli()}
+	if _, err := io.ReadFull(h.opts.Entropy, c.Entropy[:]); err != nil {
+		return c, fmt.Errorf("entropy: %w", err)
+	}
+	e := actor.Event{V: actor.EnvelopeVersion, ID: it.id, Type: it.kind, Attempt: attempt, Now: c.Now,
+		Entropy: hex.EncodeToString(c.Entropy[:]), Owner: r.owner, Sockets: []string{}, Deadline: it.deadline,
+		Config: h.config.ref, Actor: r.name}
+	for _, s := range r.openSockets() {
+		e.Sockets = append(e.Sockets, s.id)
+	}
+	if full {
+		e.Config.Full = &h.config.full
+	}
+	head, err := json.Marshal(e)
+	if err != nil {
+		return c, err
+	}
+	if c.Event = head; it.data != nil {
+		c.Event = splice(head, "data", it.data)
+	}
+	if len(c.Event) > actor.MaxEvent {
+		return c, errs.New(errs.Invalid, "An event of %d bytes, at most %d.", len(c.Event), actor.MaxEvent)
+	}
+	return c, nil
+}
+
+// splice adds a member to a JSON object. The value, which is JSON already, is not looked at again.
+func splice(object []byte, key string, value []byte) []byte {
+	out := make([]byte, 0, len(object)+len(key)+len(value)+4)
+	out = append(out, bytes.TrimSuffix(object, []byte("}"))...)
+	out = append(out, `,"`...)
+	out = append(out, key...)
+	out = append(out, `":`...)
+	out = append(out, value...)
+	return append(out, '}')
+}
+
+func hasOutcome(effects []actor.Effect) bool {
+	for _, e := range effects {
+		if e.Type == actor.EffectHTTP || e.Type == actor.EffectActor {
+			return true
+		}
+	}
+	return false
+}
