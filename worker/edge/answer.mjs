@@ -39,6 +39,7 @@ export const ok = (answer) => answer.status >= 200 && answer.status < 300;
 // respond makes the HTTP response of an answer.
 export function respond({ status, headers, body }) {
   const valid = Number.isInteger(status) && status >= 200 && status <= 599;
-  const all = new Headers({ "content-type": "application/json", ...headers });
+  const all = new Headers(headers);
+  if (!all.has("content-type")) all.set("content-type", "application/json");
   return new Response(EMPTY.has(status) ? null : body, { status: valid ? status : 500, headers: all });
 }

@@ -76,6 +76,7 @@ type deployment struct {
 // start runs the Worker with the test core. handler is the outside world; env adds variables.
 func start(t *testing.T, handler http.HandlerFunc, env map[string]string) *deployment {
 	t.Helper()
+	t.Parallel()
 	bin, err := workerd.Find()
 	if err != nil {
 		t.Skip(err)

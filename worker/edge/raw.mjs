@@ -1,10 +1,11 @@
 // Pieces of JSON as the bytes that were sent. A hash over a tool's arguments is a hash over bytes, so what the core
 // put into a body or a frame must leave this host as it came: JSON.parse and JSON.stringify would change numbers and escapes.
 
-// members gives the raw text of each member of a JSON object, by name. text must be valid JSON, and an object.
+// members gives the raw text of each member of a JSON object, by name. text must be valid JSON; it throws when that is
+// no object.
 export function members(text) {
   const all = {};
-  let at = skip(text, text.indexOf("{") + 1);
+  let at = inside(text, "{");
   while (text[at] !== "}") {
     const key = end(text, at);
     const value = skip(text, skip(text, key) + 1); // past the colon
@@ -16,10 +17,10 @@ export function members(text) {
   return all;
 }
 
-// elements gives the raw text of each element of a JSON array. text must be valid JSON, and an array.
+// elements gives the raw text of each element of a JSON array, as members does.
 export function elements(text) {
   const all = [];
-  let at = skip(text, text.indexOf("[") + 1);
+  let at = inside(text, "[");
   while (text[at] !== "]") {
     const stop = end(text, at);
     all.push(text.slice(at, stop));
@@ -27,6 +28,13 @@ export function elements(text) {
     if (text[at] === ",") at = skip(text, at + 1);
   }
   return all;
+}
+
+// inside gives the first position behind the bracket that text begins with.
+function inside(text, bracket) {
+  const at = skip(text, 0);
+  if (text[at] !== bracket) throw new TypeError(`JSON that does not begin with ${bracket}`);
+  return skip(text, at + 1);
 }
 
 // skip gives the first position from at that is no white space.

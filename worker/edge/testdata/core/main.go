@@ -98,8 +98,8 @@ func step(tx store.Tx, ev event) ([]byte, int) {
 	return output([]byte(`{"v":1}`))
 }
 
-// command obeys an operator event. Ops: "do" answers the result in args; "plan" keeps one for later events of a type;
-// "seen" lists all events; "sql" runs a statement; the rest misbehaves.
+// command obeys an operator event. Ops: "do" answers the result in args; "plan" keeps one for later events of
+// a type, or a later op; "seen" lists all events; "sql" runs a statement; the rest misbehaves.
 func command(tx store.Tx, ev event) ([]byte, int) {
 	var op struct {
 		Op   string
@@ -136,6 +136,9 @@ func command(tx store.Tx, ev event) ([]byte, int) {
 			panic("not yet")
 		}
 		return reply(ev.Attempt)
+	}
+	if row, ok := tx.Row(`SELECT result FROM plan WHERE on_type = ?`, op.Op); ok {
+		return output([]byte(row.Str(0)))
 	}
 	misbehave(op.Op)
 	return reply(op.Op)
