@@ -56,12 +56,24 @@ node_modules/.package-lock.json: package.json package-lock.json
 	npm ci --no-audit --no-fund
 	@touch $@
 
+.PHONY: dev
+dev: core node ## the edge as Cloudflare runs it, on this machine (wrangler dev)
+	npm run dev
+
+.PHONY: deploy
+deploy: core node ## deploy to your Cloudflare account (wrangler deploy)
+	npm run deploy
+
+.PHONY: dry-run
+dry-run: core node
+	npm run dry-run
+
 .PHONY: test
 test: core sandbox node ## every test: units, scenarios on each host, the page in a browser
 	$(GO) test -timeout 12m ./...
 
 .PHONY: check
-check: format vet core wasm-edge tidy race test ## what CI runs
+check: format vet tidy dry-run race test ## what CI runs
 
 .PHONY: format
 format:

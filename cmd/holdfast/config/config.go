@@ -29,7 +29,7 @@ type Discord struct {
 	PublicKeys    []string
 	AllowedGuilds []string // none: no guild is served
 	BotTokenFile  string
-	APIURL        string
+	API           string // base URL of the REST API
 }
 
 // Edge is the self-hosted edge.

@@ -55,12 +55,13 @@ func TestParse(t *testing.T) {
 func TestEnvironmentWins(t *testing.T) {
 	env := map[string]string{
 		"HOLDFAST_EDGE_LISTEN": "127.0.0.1:9", "HOLDFAST_DISCORD_ALLOWED_GUILDS": "1, 2", "HOLDFAST_MODEL_SMALL_ONE_WINDOW": "9",
+		"HOLDFAST_TOKENS_LEAST": `{"runner.1/a": 3}`,
 	}
 	c, err := Parse("holdfast.toml", []byte(full), func(k string) string { return env[k] })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Edge.Listen != "127.0.0.1:9" || !reflect.DeepEqual(c.Discord.AllowedGuilds, []string{"1", "2"}) || c.Models["small-one"].Window != 9 {
+	if c.Edge.Listen != "127.0.0.1:9" || !reflect.DeepEqual(c.Discord.AllowedGuilds, []string{"1", "2"}) || c.Models["small-one"].Window != 9 || c.Least["runner.1/a"] != 3 {
 		t.Errorf("config %+v", c)
 	}
 }
@@ -140,7 +141,7 @@ func TestSecrets(t *testing.T) {
 		}
 		return path
 	}
-	env := map[string]string{"HOLDFAST_EDGE_SECRET": "from the environment"}
+	env := map[string]string{"HOLDFAST_SECRET": "from the environment"}
 	c := &Config{env: func(k string) string { return env[k] }, Models: map[string]Model{}}
 	c.Edge.SecretFile = write("ignored", "x", 0o600)
 	c.Discord.BotTokenFile = write("bot", "token\n", 0o600)
@@ -171,7 +172,7 @@ func TestSecretsStayHidden(t *testing.T) {
 		}
 	}
 	c, err := Parse("holdfast.toml", []byte(full), func(k string) string {
-		if strings.HasSuffix(k, "_TOKEN") || strings.HasSuffix(k, "_KEY") || strings.HasSuffix(k, "_SECRET") {
+		if strings.HasSuffix(k, "_TOKEN") || strings.HasPrefix(k, "HOLDFAST_MODEL_KEY_") || strings.HasSuffix(k, "_SECRET") {
 			return "hunter2"
 		}
 		return ""
@@ -183,7 +184,7 @@ func TestSecretsStayHidden(t *testing.T) {
 	if err := c.Print(&out); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(out.String(), "hunter2") || !strings.Contains(out.String(), "# edge.secret: (set)") {
+	if strings.Contains(out.String(), "hunter2") || !strings.Contains(out.String(), "# HOLDFAST_SECRET: (set)") {
 		t.Errorf("printed:\n%s", out.String())
 	}
 }

@@ -25,7 +25,7 @@ func (c *Config) keys(models map[string]*Model) []key {
 		{"discord.public_keys", &c.Discord.PublicKeys, nil, "one or two Ed25519 keys of 64 hex digits", `["8f3a…"]`, publicKey},
 		{"discord.allowed_guilds", &c.Discord.AllowedGuilds, nil, "a list of server ids", `["1300000000000000100"]`, snowflake},
 		{"discord.bot_token_file", &c.Discord.BotTokenFile, nil, "a file", `"/etc/holdfast/bot-token"`, nil},
-		{"discord.api_url", &c.Discord.APIURL, "https://discord.com/api/v10", "an address", `"https://discord.com/api/v10"`, address},
+		{"discord.api", &c.Discord.API, "https://discord.com/api/v10", "an address", `"https://discord.com/api/v10"`, address},
 		{"tokens.least", &c.Least, nil, "a table of numbers", `{ "relay.relay" = 2 }`, nil},
 		{"edge.listen", &c.Edge.Listen, "127.0.0.1:8700", "host:port", `"127.0.0.1:8700"`, hostPort},
 		{"edge.data", &c.Edge.Data, "data", "a folder", `"/var/lib/holdfast"`, filled},

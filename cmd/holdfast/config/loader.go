@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -112,7 +113,7 @@ func assign(to, v any) bool {
 	return false
 }
 
-// environment lets a key's twin win over the file; lists are separated by commas.
+// environment lets a key's twin win over the file; lists are separated by commas, tables are JSON.
 func (l *loader) environment(k key) {
 	name := EnvName(k.name)
 	s := l.env(name)
@@ -137,6 +138,11 @@ func (l *loader) environment(k key) {
 			list = append(list, strings.TrimSpace(x))
 		}
 		v = list
+	case *map[string]int64:
+		*p = map[string]int64{}
+		if json.Unmarshal([]byte(s), p) == nil {
+			return
+		}
 	}
 	if !assign(k.to, v) {
 		l.problem(k.name, k)

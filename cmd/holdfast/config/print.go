@@ -40,9 +40,9 @@ func (c *Config) printSecrets(w io.Writer) error {
 		key string
 		get func() (Secret, error)
 	}
-	secrets := []secret{{"discord.bot_token", c.BotToken}, {"edge.secret", c.DeploymentSecret}, {"runner.token", c.RunnerToken}}
+	secrets := []secret{{"discord.bot_token", c.BotToken}, {"secret", c.DeploymentSecret}, {"runner.token", c.RunnerToken}}
 	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
-		secrets = append(secrets, secret{"model." + name + ".key", func() (Secret, error) { return c.ModelKey(name) }})
+		secrets = append(secrets, secret{"model.key." + name, func() (Secret, error) { return c.ModelKey(name) }})
 	}
 	for _, s := range secrets {
 		v, err := s.get()
@@ -50,7 +50,7 @@ func (c *Config) printSecrets(w io.Writer) error {
 		if err != nil {
 			state = err.Error()
 		}
-		if _, err := fmt.Fprintf(w, "\n# %s: %s", s.key, state); err != nil {
+		if _, err := fmt.Fprintf(w, "\n# %s: %s", EnvName(s.key), state); err != nil {
 			return err
 		}
 	}

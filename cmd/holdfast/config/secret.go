@@ -33,14 +33,17 @@ func (c *Config) BotToken() (Secret, error) {
 	return c.secret("discord.bot_token", c.Discord.BotTokenFile)
 }
 
-// DeploymentSecret is what all keys are derived from: HOLDFAST_EDGE_SECRET, or the file of edge.secret_file.
+// DeploymentSecret is what all keys are derived from: HOLDFAST_SECRET, or the file of edge.secret_file.
 func (c *Config) DeploymentSecret() (Secret, error) {
-	return c.secret("edge.secret", c.Edge.SecretFile)
+	return c.secret("secret", c.Edge.SecretFile)
 }
 
-// ModelKey is a model's key: HOLDFAST_MODEL_<NAME>_KEY, or the file of its key_file. A local model may have none.
+// OldSecret is the deployment secret before the present one, while keys are being replaced: HOLDFAST_SECRET_OLD.
+func (c *Config) OldSecret() (Secret, error) { return c.secret("secret.old", "") }
+
+// ModelKey is a model's key: HOLDFAST_MODEL_KEY_<NAME>, or the file of its key_file. A local model may have none.
 func (c *Config) ModelKey(name string) (Secret, error) {
-	return c.secret("model."+name+".key", c.Models[name].KeyFile)
+	return c.secret("model.key."+name, c.Models[name].KeyFile)
 }
 
 // RunnerToken is the runner's key: HOLDFAST_RUNNER_TOKEN, or the file of runner.token_file.

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/worker/api"
+)
+
+// workspaceStatus is what a workspace says of itself (op status).
+type workspaceStatus struct {
+	Now     int64 `json:"now"`
+	Queued  int64 `json:"queued"`
+	Running int64 `json:"running"`
+	Oldest  int64 `json:"oldest_unsettled"` // unix ms, 0 for none
+	Runner  struct {
+		Connected bool   `json:"connected"`
+		Name      string `json:"name"`
+		Project   string `json:"project"`
+		Sandbox   string `json:"sandbox"`
+	} `json:"runner"`
+}
+
+func (a app) statusCmd() *cobra.Command {
+	var t target
+	cmd := &cobra.Command{
+		Use: "status", Short: "Show each workspace: its runner, what runs and waits", Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.client(t)
+			if err != nil {
+				return err
+			}
+			var raw json.RawMessage
+			if err := c.do(cmd.Context(), "GET", "/v1/status", nil, &raw); err != nil {
+				return err
+			}
+			if t.json {
+				return printJSON(a.out, raw)
+			}
+			return printStatus(a.out, raw)
+		},
+	}
+	t.add(cmd)
+	return cmd
+}
+
+func printStatus(out io.Writer, raw json.RawMessage) error {
+	var l api.Listing
+	if err := json.Unmarshal(raw, &l); err != nil {
+		return err
+	}
+	w := table(out, "WORKSPACE", "RUNNER", "PROJECT", "SANDBOX", "RUNNING", "QUEUED", "OLDEST")
+	for _, x := range l.Workspaces {
+		name := x.Guild + "/" + x.Workspace
+		var s workspaceStatus
+		if len(x.Status) == 0 || json.Unmarshal(x.Status, &s) != nil {
+			row(w, name, "unknown", "", "", "", "", string(x.Error))
+			continue
+		}
+		runner, oldest := "none connected", ""
+		if s.Runner.Connected {
+			runner = s.Runner.Name
+		}
+		if s.Oldest > 0 {
+			oldest = ago(s.Now - s.Oldest)
+		}
+		row(w, name, runner, s.Runner.Project, s.Runner.Sandbox, s.Running, s.Queued, oldest)
+	}
+	return w.Flush()
+}
+
+// table begins a table with its headings.
+func table(out io.Writer, headings ...any) *tabwriter.Writer {
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	row(w, headings...)
+	return w
+}
+
+// row writes one line; an empty cell shows as a dash.
+func row(w *tabwriter.Writer, cells ...any) {
+	for i, c := range cells {
+		if i > 0 {
+			fmt.Fprint(w, "\t")
+		}
+		if s := printable(fmt.Sprint(c)); s != "" {
+			fmt.Fprint(w, s)
+		} else {
+			fmt.Fprint(w, "-")
+		}
+	}
+	fmt.Fprintln(w)
+}
+
+// printable takes from a text of others what would move the cursor or colour the terminal.
+func printable(s string) string {
+	out := []rune{}
+	for _, r := range s {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			r = ' '
+		}
+		out = append(out, r)
+	}
+	return string(out)
+}
+
+func ago(ms int64) string {
+	return (time.Duration(ms) * time.Millisecond).Round(time.Second).String()
+}
+
+func printJSON(out io.Writer, raw json.RawMessage) error {
+	_, err := fmt.Fprintln(out, string(raw))
+	return err
+}
