@@ -8,7 +8,7 @@ import { COMMIT } from "./core.mjs";
 import { core } from "./instance.mjs";
 import { deployment, randomHex, unhex } from "./config.mjs";
 import { execute } from "./sql.mjs";
-import { failure, refusal, reply, unavailable } from "./answer.mjs";
+import { failure, fault, refusal, reply, unavailable } from "./answer.mjs";
 import { MAX_EVENT, envelope, parseResult } from "./event.mjs";
 import { perform } from "./effects.mjs";
 import * as sockets from "./sockets.mjs";
@@ -109,7 +109,7 @@ class Actor extends DurableObject {
       this.tally.crashes++;
       console.error("actor.event.crashed", this.name, type, id, attempt, String(call.error));
     }
-    return failure("internal", "Internal error.", "The operator's log has the details.");
+    return fault();
   }
 
   // #transact runs the core once. It gives {answer}, with code when that is a refusal of the core, or {error} for a crash.

@@ -1,6 +1,6 @@
 // The way to an actor: its name says its class and its object.
 
-import { failure } from "./answer.mjs";
+import { failure, unavailable } from "./answer.mjs";
 
 const NAMES = [
   [/^workspace:[0-9]{1,20}\/[a-z0-9][a-z0-9-]{0,31}$/, "WORKSPACE"],
@@ -15,13 +15,13 @@ export function stub(env, actor) {
   return found === undefined ? null : env[found[1]].getByName(actor);
 }
 
-// send gives an actor an event and its answer back; undefined when the object broke down, committed or not.
-export async function send(env, actor, { type, data }, deadline) {
+// send hands an event to an actor and gives its answer. When the object broke down it is "unavailable", committed or not.
+export async function send(env, actor, type, data, deadline) {
   try {
     const object = stub(env, actor);
-    return object === null ? failure("invalid", "No such actor.") : await object.deliver(type, data, deadline);
+    return object === null ? failure("not_found", "There is no such workspace.") : await object.deliver(type, data, deadline);
   } catch (error) {
-    console.error("front.delivery.failed", actor, type, String(error));
-    return undefined;
+    console.error("actor.delivery.failed", actor, type, String(error));
+    return unavailable();
   }
 }

@@ -17,14 +17,21 @@ export function unavailable(message = "Not available at the moment.") {
   return failure("unavailable", message, "Try again; nothing was lost.");
 }
 
+// fault is the answer to a defect of ours, which is nobody else's business.
+export function fault() {
+  return failure("internal", "Internal error.", "The operator's log has the details.");
+}
+
 // refusal is the answer to the output of a call that rolled back: {"code","message","hint"}.
 export function refusal(output) {
   try {
     const { code, message, hint } = JSON.parse(output);
-    return failure(String(code), String(message), hint);
+    if (code in STATUS || code === "need_config") return failure(code, String(message), hint);
+    console.error("core.call.failed", String(code), String(message));
   } catch {
-    return failure("internal", "Internal error.", "The operator's log has the details.");
+    console.error("core.call.failed", "an error that is no JSON");
   }
+  return fault();
 }
 
 // reply is the answer of an actor.Reply, parsed, with the raw text of its body.

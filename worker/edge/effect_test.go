@@ -118,7 +118,7 @@ func TestHTTPOutcomes(t *testing.T) {
 		{"wrong credential", `"target":"model:a","credential":"bot","path":"/x"`, "refused", 0},
 		{"path leaves", `"target":"discord","path":"/../a/x"`, "refused", 0},
 		{"path is no path", `"target":"discord","path":"@127.0.0.1/x"`, "refused", 0},
-		{"bad header", `"target":"discord","path":"/x","headers":{"a b":"c"}`, "unsent", 0},
+		{"bad header", `"target":"discord","path":"/x","headers":{"a b":"c"}`, "refused", 0},
 	}
 	for i, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -210,7 +210,7 @@ func TestActorEffectReachesTheOtherActorOnce(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	e := d.await("directory:11", "actor")
-	if string(e.Data) != `{"id":"o3","from":"workspace:11/main","data":{"x":1.0}}` || e.Actor != "directory:11" {
+	if string(e.Data) != `{"id":"workspace:11/main#o3","from":"workspace:11/main","data":{"x":1.0}}` || e.Actor != "directory:11" {
 		t.Errorf("%s for %s", e.Data, e.Actor)
 	}
 	if o, _ := d.perform("workspace:11/b", `{"id":"o4","type":"actor","actor":"nobody","data":{}}`); o.Kind != "refused" {

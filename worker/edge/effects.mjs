@@ -1,6 +1,6 @@
 // What follows from a commit: effects are performed side by side, and their outcomes handed back as events.
 
-import { stub } from "./actors.mjs";
+import { send, stub } from "./actors.mjs";
 import { outcome } from "./event.mjs";
 import { randomHex } from "./config.mjs";
 import * as http from "./http.mjs";
@@ -51,14 +51,11 @@ const absent = (raw) => (raw === "null" ? undefined : raw);
 // tell delivers a message to another actor until that committed it.
 async function tell(actor, { id, actor: to, raw }) {
   if (stub(actor.env, to) === null) return { kind: "refused", detail: "no such actor" };
-  const data = `{"id":${JSON.stringify(id)},"from":${JSON.stringify(actor.name)},"data":${raw.data ?? "null"}}`;
+  // The epoch is no part of the id: a new owner that sends the same row again means the same message.
+  const data = `{"id":${JSON.stringify(`${actor.name}#${id}`)},"from":${JSON.stringify(actor.name)},"data":${raw.data ?? "null"}}`;
   for (let i = 0; i < ACTOR_TRIES; i++) {
-    try {
-      const { committed } = await stub(actor.env, to).deliver("actor", data);
-      if (committed) return { kind: "response", status: 200 };
-    } catch (error) {
-      console.error("actor.message.failed", actor.name, to, id, String(error));
-    }
+    const { committed } = await send(actor.env, to, "actor", data);
+    if (committed) return { kind: "response", status: 200 };
     await scheduler.wait(ACTOR_PACE);
   }
   return { kind: "network", detail: "the other actor does not answer" };

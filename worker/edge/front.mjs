@@ -4,7 +4,7 @@
 import { bearer, relay } from "./keys.mjs";
 import { stub } from "./actors.mjs";
 import { deployment } from "./config.mjs";
-import { failure, respond, unavailable } from "./answer.mjs";
+import { failure, fault, respond, unavailable } from "./answer.mjs";
 import { route } from "./route.mjs";
 import { deliver } from "./deliver.mjs";
 import * as rig from "./rig.mjs";
@@ -22,7 +22,7 @@ export default {
       return await serve(request, env, ctx);
     } catch (error) {
       console.error("front.request.failed", String(error));
-      return respond(failure("internal", "Internal error.", "The operator's log has the details."));
+      return respond(fault());
     }
   },
 };

@@ -40,8 +40,9 @@ func TestModeOne(t *testing.T) {
 		{"no body", `{"reply":{"status":204}}`, 204, ``},
 		{"one delivery", `{"mode":"one","deliver":[` + answers(1) + `]}`, 200, `{"n":1}`},
 		{"the last answers", `{"mode":"one","deliver":[` + answers(1) + `,` + answers(2) + `]}`, 200, `{"n":2}`},
+		{"an answer at hand", `{"mode":"one","deliver":[{"answer":{"status":200,"body":{"x":1.0}}}]}`, 200, `{"x":1.0}`},
 		{"a refusal ends it", `{"mode":"one","deliver":[` + refuses + `,` + answers(2) + `]}`, 409, `"no"`},
-		{"no such actor", `{"mode":"one","deliver":[` + delivery(`actor":"workspace:../x"`, "{}") + `]}`, 400, `{"error":{"code":"invalid","message":"No such actor."}}`},
+		{"no such actor", `{"mode":"one","deliver":[` + delivery(`actor":"workspace:../x"`, "{}") + `]}`, 404, `{"error":{"code":"not_found","message":"There is no such workspace."}}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -100,6 +101,11 @@ func TestResolve(t *testing.T) {
 			t.Errorf("after %s the directory was asked %d times, want %d", tt.id, n, tt.asked)
 		}
 	}
+	// A workspace that says it is the wrong one is believed once.
+	a := d.verdict(`{"mode":"one","deliver":[` + delivery(fmt.Sprintf(toPlace, "1000"), `{"v":1,"reply":{"status":409,"body":{"error":{"code":"moved"}}}}`) + `]}`)
+	if n, _ := d.resolved(); n != 5 || a.Status != 409 {
+		t.Errorf("the directory was asked %d times; %+v", n, a)
+	}
 	if _, last := d.resolved(); !strings.Contains(last, `"args":{"place":{"guild":"11","channel":"5"`) {
 		t.Error(last)
 	}
@@ -111,14 +117,16 @@ func TestModeGateway(t *testing.T) {
 	committed := delivery(toHome, `{"v":1,"reply":{"status":200,"body":{"id":"e","status":"committed"}}}`)
 	a := d.verdict(`{"mode":"gateway","deliver":[` + strings.Join([]string{
 		committed,
-		strings.Replace(committed, `"do"`, `"fail"`, 1),
-		strings.Replace(committed, `"do"`, `"panic"`, 1),
 		delivery(fmt.Sprintf(toPlace, "900"), "{}"),
+		`{"answer":{"status":200,"body":{"id":"e","status":"rejected"}}}`,
 		delivery(`actor":"nobody"`, "{}"),
-		committed,
+		strings.Replace(committed, `"do"`, `"fail"`, 1),
+		committed, // the actor gets its events in order, so this one waits for the one before
+		strings.Replace(strings.Replace(committed, "main", "other", 1), `"do"`, `"panic"`, 1),
+		strings.Replace(committed, "main", "third", 1),
 	}, ",") + `]}`)
-	want := `{"results":[{"id":"e","status":"committed"},{"id":"e","status":"retry"},{"id":"e","status":"retry"},` +
-		`{"id":"e","status":"ignored","reason":"unbound"},{"id":"e","status":"retry"},{"id":"e","status":"committed"}],"gaps":[]}`
+	want := `{"results":[{"id":"e","status":"committed"},{"id":"e","status":"ignored","reason":"unbound"},{"id":"e","status":"rejected"},` +
+		strings.Repeat(`{"id":"e","status":"retry"},`, 4) + `{"id":"e","status":"committed"}],"gaps":[]}`
 	if a.Status != 200 || a.Body != want {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}

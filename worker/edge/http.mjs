@@ -13,11 +13,13 @@ const USER_AGENT = "DiscordBot (https://holdfast.invalid, 1)";
 class TooLong extends Error {}
 
 // perform does an effect and gives its outcome: {kind, status, headers, bytes, detail}; bytes is a Uint8Array. body is
-// the raw JSON to send, or undefined. progress(n) is told the bytes received so far, at most every 5 s.
+// the raw JSON to send, or undefined. progress(n) is told the bytes received so far, every 5 s.
 export async function perform(effect, body, deploy, progress) {
-  const { request, kind, detail } = build(effect, body, deploy);
-  if (request === undefined) return { kind, detail };
+  const { request, refused } = build(effect, body, deploy);
+  if (refused) return { kind: "refused", detail: refused };
   const stop = new AbortController();
+  const got = { bytes: 0 };
+  const alive = setInterval(() => progress(got.bytes), PROGRESS);
   let late = false;
   const timer = setTimeout(() => {
     late = true;
@@ -25,7 +27,7 @@ export async function perform(effect, body, deploy, progress) {
   }, effect.timeout_ms || TIMEOUT);
   try {
     const response = await fetch(request, { signal: stop.signal, redirect: "manual" });
-    const bytes = await read(response, progress);
+    const bytes = await read(response, got);
     return { kind: "response", status: response.status, headers: Object.fromEntries(response.headers), bytes };
   } catch (error) {
     if (late) return { kind: "timeout" };
@@ -34,18 +36,18 @@ export async function perform(effect, body, deploy, progress) {
     return { kind: "network", detail: clean(error) };
   } finally {
     clearTimeout(timer);
+    clearInterval(alive);
   }
 }
 
 // build makes the request, or says why this host would not.
 function build(effect, body, deploy) {
-  const refused = (detail) => ({ kind: "refused", detail });
   const { target, credential = "" } = effect;
   const base = Object.hasOwn(deploy.targets, target) ? deploy.targets[target] : "";
-  if (base === "") return refused("unknown target");
-  if (credential !== "" && credential !== (target === "discord" ? "bot" : target)) return refused("that credential is not for that target");
+  if (base === "") return { refused: "unknown target" };
+  if (credential !== "" && credential !== (target === "discord" ? "bot" : target)) return { refused: "that credential is not for that target" };
   const url = `${base}${effect.path}`;
-  if (!inside(base, url, effect.path)) return refused("path leaves the target");
+  if (!inside(base, url, effect.path)) return { refused: "the path leaves the target" };
   try {
     const headers = new Headers(effect.headers ?? {});
     if (body !== undefined) headers.set("content-type", "application/json");
@@ -53,7 +55,7 @@ function build(effect, body, deploy) {
     for (const [name, value] of Object.entries(deploy.headers[credential] ?? {})) headers.set(name, value);
     return { request: new Request(url, { method: effect.method, headers, body }) };
   } catch (error) {
-    return { kind: "unsent", detail: clean(error) };
+    return { refused: clean(error) };
   }
 }
 
@@ -62,21 +64,15 @@ function inside(base, url, path) {
   return typeof path === "string" && path.startsWith("/") && URL.canParse(url) && new URL(url).href.startsWith(`${base}/`);
 }
 
-// read takes an answer to its end.
-async function read(response, progress) {
+// read takes an answer to its end, counting in got.
+async function read(response, got) {
   const chunks = [];
-  let n = 0;
-  let told = Date.now();
   for await (const chunk of response.body ?? []) {
-    n += chunk.length;
-    if (n > MAX_BODY) throw new TooLong("answer over 8 MiB");
+    got.bytes += chunk.length;
+    if (got.bytes > MAX_BODY) throw new TooLong("answer over 8 MiB");
     chunks.push(chunk);
-    if (Date.now() - told >= PROGRESS) {
-      told = Date.now();
-      progress(n);
-    }
   }
-  const all = new Uint8Array(n);
+  const all = new Uint8Array(got.bytes);
   let at = 0;
   for (const chunk of chunks) {
     all.set(chunk, at);

@@ -1,25 +1,35 @@
 // Which workspace a place belongs to, as the guild's directory says. Its answer is kept for a minute.
 
 import { send } from "./actors.mjs";
+import { unavailable } from "./answer.mjs";
 
 // How long an answer is good, in ms, and how many are kept.
 const GOOD = 60_000;
 const MAX_KEPT = 10_000;
 
+const GUILD = /^[0-9]{1,20}$/;
+const WORKSPACE = /^[a-z0-9][a-z0-9-]{0,31}$/;
+
+// UNBOUND means that a place belongs to no workspace.
+export const UNBOUND = Symbol("unbound");
+
 const kept = new Map(); // place → {actor, id, until}
 
-// resolve names the actor of a delivery's place: null when it belongs to no workspace, undefined when the directory did
-// not say.
-export async function resolve({ resolve: { place, id }, question }, env) {
-  const key = JSON.stringify([place.guild, place.channel, place.parent, place.category]);
+// resolve names the actor of a delivery's place; or it is UNBOUND, or the answer of a directory that does not know now.
+// afresh asks whatever is kept.
+export async function resolve({ resolve: { place, id }, question }, env, afresh) {
+  if (!GUILD.test(place.guild)) return UNBOUND;
+  const key = JSON.stringify(place);
   const known = kept.get(key);
   // A binding holds from a snowflake on, so what was said of one id holds for later ones, not for earlier ones.
-  if (known !== undefined && known.until > Date.now() && !before(id, known.id)) return known.actor;
+  if (!afresh && known !== undefined && known.until > Date.now() && !before(id, known.id)) return known.actor;
   const data = `{"op":"resolve","principal":{"name":"front","roles":["read"]},"args":${question}}`;
-  const answer = await send(env, `directory:${place.guild}`, { type: "operator", data });
-  if (answer === undefined || answer.status >= 500) return undefined;
-  const actor = answer.status === 200 ? `workspace:${place.guild}/${JSON.parse(answer.body).workspace}` : null;
-  if (actor !== null) keep(key, { actor, id, until: Date.now() + GOOD });
+  const answer = await send(env, `directory:${place.guild}`, "operator", data);
+  if (answer.status === 404) return UNBOUND;
+  const workspace = answer.status === 200 ? JSON.parse(answer.body).workspace : undefined;
+  if (!WORKSPACE.test(workspace)) return unavailable("The directory does not answer.");
+  const actor = `workspace:${place.guild}/${workspace}`;
+  keep(key, { actor, id, until: Date.now() + GOOD });
   return actor;
 }
 
@@ -29,4 +39,4 @@ function keep(key, value) {
 }
 
 // before compares snowflakes, which are longer than a number holds.
-const before = (a, b) => a.length !== b.length ? a.length < b.length : a < b;
+const before = (a, b) => (a.length !== b.length ? a.length < b.length : a < b);

@@ -3,13 +3,11 @@
 import { COMMIT, ROLL_BACK } from "./core.mjs";
 import { core } from "./instance.mjs";
 import { errorReply } from "./sql.mjs";
-import { failure, refusal, reply } from "./answer.mjs";
+import { fault, refusal, reply } from "./answer.mjs";
 import * as raw from "./raw.mjs";
 
 // Headers that the core need not and must not see.
 const HIDDEN = new Set(["authorization", "cookie", "x-holdfast-key", "x-holdfast-timestamp", "x-holdfast-signature"]);
-
-const FAULT = () => failure("internal", "Internal error.", "The operator's log has the details.");
 
 // route gives the verdict on a request: {answer} when it needs no actor; else mode, deliver, deadline, late, withdraw
 // and unbound as in interactions.Verdict, with replies made into answers and data as raw JSON.
@@ -21,13 +19,13 @@ export function route(request, url, body, caller, deploy) {
   if (call.rc === ROLL_BACK) return { answer: refusal(new TextDecoder().decode(call.output)) };
   if (call.rc !== COMMIT) {
     console.error("front.route.crashed", String(call.error));
-    return { answer: FAULT() };
+    return { answer: fault() };
   }
   try {
     return read(new TextDecoder().decode(call.output));
   } catch (error) {
     console.error("front.route.failed", String(error));
-    return { answer: FAULT() };
+    return { answer: fault() };
   }
 }
 
@@ -52,10 +50,10 @@ function read(text) {
   const pieces = raw.members(text);
   const answer = (name) => (verdict[name] ? reply(verdict[name], raw.members(pieces[name]).body) : undefined);
   if (verdict.reply) return { answer: answer("reply") };
-  const texts = raw.elements(pieces.deliver);
+  const texts = raw.elements(pieces.deliver ?? "[]");
   return {
     mode: verdict.mode,
-    deliver: verdict.deliver.map((d, i) => ({ ...d, ...data(raw.members(texts[i])) })),
+    deliver: (verdict.deliver ?? []).map((d, i) => delivery(d, raw.members(texts[i]))),
     deadline: verdict.deadline_ms || 0,
     late: answer("late"),
     withdraw: verdict.withdraw ?? "",
@@ -63,4 +61,7 @@ function read(text) {
   };
 }
 
-const data = ({ data, resolve }) => ({ data, question: resolve });
+// delivery keeps what the core wrote as it is: data, the question to the directory, the answer's body.
+function delivery(d, { data, resolve, answer }) {
+  return { ...d, data, question: resolve, answer: d.answer && reply(d.answer, raw.members(answer).body) };
+}

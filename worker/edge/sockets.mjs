@@ -14,6 +14,7 @@ const MAX_SOCKETS = 16;
 // Close codes: actor/frame, and RFC 6455.
 const PROTOCOL = 4400;
 const REVOKED = 4401;
+const NORMAL = 1000;
 const TRY_AGAIN = 1013;
 
 const OPEN = 1;
@@ -78,7 +79,7 @@ export function send(actor, socket, text) {
 export function close(actor, socket, code, reason = "") {
   for (const ours of actor.ctx.getWebSockets(socket)) {
     try {
-      ours.close(code, short(reason));
+      ours.close(code >= 1000 && code <= 4999 ? code : NORMAL, short(reason));
     } catch (error) {
       console.error("runner.close.failed", String(error));
     }
