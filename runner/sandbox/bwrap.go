@@ -160,12 +160,17 @@ func (b *Bwrap) system() []string {
 		dir  string
 		size int64
 	}{{"/dev/shm", 64 << 20}, {"/tmp", b.limits.Scratch}, {homeDir, b.limits.Scratch / 2}} {
-		if b.sized {
-			a = append(a, "--size", strconv.FormatInt(m.size, 10))
-		}
-		a = append(a, "--tmpfs", m.dir)
+		a = append(a, b.tmpfs(m.dir, m.size)...)
 	}
 	return append(a, "--bind", filepath.Join(b.data, "cache"), cacheDir)
+}
+
+// tmpfs is a folder in memory of at most size bytes.
+func (b *Bwrap) tmpfs(dir string, size int64) []string {
+	if !b.sized {
+		return []string{"--tmpfs", dir}
+	}
+	return []string{"--size", strconv.FormatInt(size, 10), "--tmpfs", dir}
 }
 
 func (b *Bwrap) mount(m Mount) []string {
@@ -178,6 +183,8 @@ func (b *Bwrap) mount(m Mount) []string {
 		return []string{"--bind", m.Source, target}
 	case Hidden:
 		return []string{"--ro-bind", filepath.Join(b.data, "etc", "empty"), target}
+	case Scratch:
+		return b.tmpfs(target, 16<<20)
 	}
 	return []string{"--ro-bind", m.Source, target}
 }

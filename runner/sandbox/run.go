@@ -14,7 +14,8 @@ import (
 // MaxOutput is how many bytes of each stream Run keeps.
 const MaxOutput = 1 << 20
 
-// Run runs a command to its end and returns its standard output. A failure carries the end of standard error.
+// Run runs a command to its end and returns its standard output, also when it failed. The error then carries the end
+// of standard error.
 func Run(ctx context.Context, s Sandbox, c Command) ([]byte, error) {
 	var stdout, stderr capture
 	if err := stdout.open(&c.Stdout); err != nil {
@@ -43,7 +44,7 @@ func Run(ctx context.Context, s Sandbox, c Command) ([]byte, error) {
 	case exit.Reason != "":
 		return nil, fmt.Errorf("%s was killed: %s", c.Argv[0], exit.Reason)
 	case exit.Code != 0:
-		return nil, withOutput(fmt.Errorf("%s ended with exit code %d", c.Argv[0], exit.Code), stderr.kept.Bytes())
+		return stdout.kept.Bytes(), withOutput(fmt.Errorf("%s ended with exit code %d", c.Argv[0], exit.Code), stderr.kept.Bytes())
 	}
 	return stdout.kept.Bytes(), nil
 }

@@ -17,6 +17,7 @@ const (
 	ReadOnly Kind = iota // the source, unchangeable
 	Writable             // the source itself
 	Hidden               // Target is an existing file: an empty, unchangeable one covers it. Source is not used
+	Scratch              // Target is an empty folder in memory, gone after the call. Source is not used
 )
 
 // Mount is a file or folder of the machine that the sandbox shows. Later mounts cover earlier ones.
