@@ -1,0 +1,291 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"holdfast/clock"
+)
+
+func TestAlarms(t *testing.T) {
+	s := open(t, "")
+	s.on(ws, "on_wake", `{"alarm":3600000}`)
+	s.must(ws, `{"alarm":60000}`)
+	s.clock.Advance(50 * time.Second)
+	if got := s.must(ws, `{"alarm":10000},{"sql":"SELECT count(*) FROM seen WHERE type = 'wake'"}`); got != "[[0]]" {
+		t.Fatalf("woken too early: %s", got)
+	}
+	s.clock.Advance(11 * time.Second)
+	s.eventually(ws, "count(*)", "type = 'wake'", "[[1]]")
+}
+
+func TestAnAlarmOutlivesTheProcess(t *testing.T) {
+	s := open(t, "")
+	s.must(ws, `{"alarm":60000}`)
+	s.must("workspace:1/later", `{"alarm":3600000}`)
+	s.must("workspace:1/never", `{"trace":"x"}`)
+	late := &clock.Shifted{}
+	late.Advance(2 * time.Minute)
+	s = s.again(func(o *Options) { o.Clock = late })
+	s.eventuallyOpen(1)
+	s.eventually(ws, "count(*)", "type = 'wake'", "[[1]]")
+	if n := s.metric("actors_open"); n != 1 {
+		t.Errorf("%v actors are open, want the one that is due", n)
+	}
+}
+
+// eventuallyOpen waits until so many actors are open.
+func (s *site) eventuallyOpen(n float64) {
+	s.t.Helper()
+	until(s.t, fmt.Sprintf("%v open actors", n), func() bool { return s.metric("actors_open") == n })
+}
+
+func TestAWakeThatFailsIsTriedAgain(t *testing.T) {
+	s := open(t, "")
+	s.on(ws, "on_wake", `{"sql":"SELECT * FROM ready"}`)
+	s.must(ws, `{"alarm":1000}`)
+	s.clock.Advance(2 * time.Second)
+	until(t, "a failed wake", func() bool { return s.metric("events_total", "type", "wake", "result", "unavailable") > 0 })
+	// Nothing else may happen meanwhile: any commit would set the alarm anew.
+	for range 5 {
+		before := s.metric("events_total", "type", "wake", "result", "unavailable")
+		until(t, "another try", func() bool {
+			s.clock.Advance(time.Minute)
+			return s.metric("events_total", "type", "wake", "result", "unavailable") > before
+		})
+	}
+}
+
+func TestEffectsInFlightAreTheNextStarts(t *testing.T) {
+	arrived := make(chan struct{}, 10)
+	release := make(chan struct{})
+	srv := remote(t, func(http.ResponseWriter, *http.Request) { arrived <- struct{}{}; <-release })
+	defer close(release)
+	s := open(t, "", targets(srv.URL))
+	s.must(ws, `{"alarm":3600000},{"effect":{"id":"t1","type":"http","target":"discord","method":"GET","path":"/"}}`)
+	<-arrived
+	s = s.again(targets(srv.URL))
+	s.eventuallyOpen(1)
+	s.eventually(ws, "count(*)", "type = 'start'", "[[2]]")
+	s.eventually(ws, "count(*)", "type = 'effect'", "[[0]]")
+}
+
+func TestOneProcessPerDirectory(t *testing.T) {
+	s := open(t, "")
+	_, err := New(context.Background(), s.opts)
+	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), fmt.Sprintf("process %d;", os.Getpid())) {
+		t.Fatalf("a second host: %v, want ErrLocked with our pid", err)
+	}
+	s.must(ws, `{"trace":"x"}`)
+	s = s.again()
+	if s.lock.clean {
+		t.Error("after a kill the directory passes for clean")
+	}
+	s.must(ws, `{"trace":"x"}`)
+	s.stop()
+	if s = open(t, s.opts.Data); !s.lock.clean {
+		t.Error("after a Close the directory passes for unclean")
+	}
+}
+
+func TestIdleActorsAreClosedOthersAreNot(t *testing.T) {
+	release := make(chan struct{})
+	srv := remote(t, func(http.ResponseWriter, *http.Request) { <-release })
+	s := open(t, "", targets(srv.URL), func(o *Options) { o.Limits.Open = 3 })
+	const busy = "workspace:1/busy"
+	s.must(busy, `{"effect":{"id":"t1","type":"http","target":"discord","method":"GET","path":"/"}}`)
+	for i := range 10 {
+		s.must(fmt.Sprintf("workspace:1/w%d", i), `{"trace":"x"}`)
+	}
+	s.eventuallyOpen(3)
+	s.mu.Lock()
+	_, open := s.actors[busy]
+	_, last := s.actors["workspace:1/w9"]
+	_, first := s.actors["workspace:1/w0"]
+	s.mu.Unlock()
+	if !open || !last || first {
+		t.Errorf("busy open: %t, last open: %t, first open: %t", open, last, first)
+	}
+	// Opening again under the same owner is no start.
+	if got, want := s.seen("workspace:1/w0", "type", "1"), `[["start"],["interaction"]]`; got != want {
+		t.Errorf("events: %s, want %s", got, want)
+	}
+	close(release)
+	s.eventually(busy, "count(*)", "type = 'effect'", "[[1]]")
+}
+
+func TestKillAtEachPoint(t *testing.T) {
+	for point, want := range map[string]struct{ committed, sent, outcome bool }{
+		"before commit admit": {},
+		"after commit admit":  {committed: true},
+		"before effect model": {committed: true},
+		"after effect model":  {committed: true, sent: true},
+	} {
+		t.Run(point, func(t *testing.T) {
+			sent := make(chan struct{}, 10)
+			srv := remote(t, func(http.ResponseWriter, *http.Request) { sent <- struct{}{} })
+			killed := make(chan struct{})
+			var s *site
+			s = open(t, "", targets(srv.URL), func(o *Options) {
+				o.OnPoint = func(when, what, name string) {
+					if when+" "+what+" "+name == point {
+						s.Kill()
+						close(killed)
+					}
+				}
+			})
+			status, _ := s.script(ws, `{"trace":"admit"},{"effect":{"id":"t1","type":"http","target":"discord","method":"GET","path":"/","point":"model"}}`)
+			<-killed
+			if strings.Contains(point, "commit") && status != 0 {
+				t.Errorf("answered %d", status)
+			}
+			s = s.again(targets(srv.URL))
+			if got := s.seen(ws, "count(*)", "data LIKE '%admit%'"); (got == "[[1]]") != want.committed {
+				t.Errorf("committed: %s, want %t", got, want.committed)
+			}
+			if got := s.seen(ws, "count(*)", "type = 'effect'"); got != "[[0]]" {
+				t.Errorf("the outcome was delivered: %s", got)
+			}
+			if got := len(sent) == 1; got != want.sent {
+				t.Errorf("sent: %t, want %t", got, want.sent)
+			}
+		})
+	}
+}
+
+func TestDrainFinishesWhatWasAccepted(t *testing.T) {
+	release, arrived := make(chan struct{}), make(chan struct{})
+	srv := remote(t, func(http.ResponseWriter, *http.Request) { close(arrived); <-release })
+	s := open(t, "", targets(srv.URL))
+	s.on(ws, "on_effect", `{"effect":{"id":"t2","type":"http","target":"discord","method":"GET","path":"/"}}`)
+	s.on(ws, "on_wake", `{"trace":"x"}`)
+	s.must(ws, `{"effect":{"id":"t1","type":"http","target":"discord","method":"GET","path":"/"}}`)
+	<-arrived
+	drained := make(chan error, 1)
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	go func() { drained <- s.Drain(ctx) }()
+	until(t, "draining", s.isDraining)
+	if status, _ := s.script(ws, `{"trace":"x"}`); status != 503 {
+		t.Errorf("a new request: %d, want 503", status)
+	}
+	if status, _ := s.do("GET", "/readyz", ""); status != 503 {
+		t.Errorf("readyz: %d, want 503", status)
+	}
+	close(release)
+	// Each outcome asks for another effect, which comes back unsent, and so on: the context ends it.
+	if err := <-drained; !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("drain: %v", err)
+	}
+}
+
+func TestDamage(t *testing.T) {
+	s := open(t, "")
+	s.must(ws, `{"trace":"x"}`)
+	s.stop()
+	file := filepath.Join(s.opts.Data, "actors", "workspace_1_a.db")
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(b, "this is no database file")
+	if err := os.WriteFile(file, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, s.opts.Data)
+	for range 2 {
+		status, body := s.script(ws, `{"trace":"x"}`)
+		if status != 503 || !strings.Contains(body, "The database is damaged") {
+			t.Errorf("%d %s", status, body)
+		}
+	}
+	if now, err := os.ReadFile(file); err != nil || string(now) != string(b) {
+		t.Error("the damaged file was touched")
+	}
+	s.must("workspace:1/b", `{"trace":"x"}`) // others go on
+}
+
+func TestAFullDisk(t *testing.T) {
+	s := open(t, "")
+	s.must(ws, `{"trace":"x"}`)
+	s.limit(ws, 40)
+	big := `{"sql":"CREATE TABLE IF NOT EXISTS fill (x BLOB) STRICT"},{"sql":"INSERT INTO fill VALUES (?)","args":[{"blob":1000000}]}`
+	status, body := s.script(ws, big)
+	if status != 503 || !strings.Contains(body, "sql full") {
+		t.Fatalf("%d %s, want the code full", status, body)
+	}
+	s.must(ws, `{"trace":"x"}`)
+	s.limit(ws, 1<<20)
+	s.must(ws, big)
+}
+
+// limit bounds an open actor's file.
+func (s *site) limit(name string, pages int) {
+	s.t.Helper()
+	r := s.acquire(name)
+	defer s.release(r)
+	s.must(name, `{"trace":"settled"}`)
+	if err := r.db.Limit(pages); err != nil { // the actor is idle: nobody else uses its database now
+		s.t.Fatal(err)
+	}
+}
+
+// breakFile makes every write to an open file fail: its descriptor becomes one that is for reading only.
+func breakFile(t *testing.T, name string) {
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	fds, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range fds {
+		target, err := os.Readlink(fd)
+		n, _ := strconv.Atoi(filepath.Base(fd))
+		if err == nil && strings.HasSuffix(target, name) {
+			if err := syscall.Dup3(int(null.Fd()), n, syscall.O_CLOEXEC); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+	t.Fatalf("%s is not open", name)
+}
+
+func TestAnUncertainCommitDropsTheInstance(t *testing.T) {
+	arrived, release := make(chan struct{}, 10), make(chan struct{})
+	srv := remote(t, func(http.ResponseWriter, *http.Request) { arrived <- struct{}{}; <-release })
+	var broken bool
+	var s *site
+	s = open(t, "", targets(srv.URL), func(o *Options) {
+		o.OnPoint = func(when, what, point string) {
+			if when == "before" && point == "break" && !broken {
+				broken = true
+				breakFile(t, "workspace_1_a.db-wal")
+			}
+		}
+	})
+	s.must(ws, `{"effect":{"id":"t1","type":"http","target":"discord","method":"GET","path":"/"}}`)
+	<-arrived
+	if status, body := s.script(ws, `{"trace":"break"}`); status != 503 {
+		t.Fatalf("%d %s", status, body)
+	}
+	close(release)
+	// The new instance has a new owner, whose start event comes first; the old effect's outcome is nobody's.
+	s.eventually(ws, "count(DISTINCT owner)", "type = 'start'", "[[2]]")
+	s.must(ws, `{"trace":"x"}`)
+	if got := s.seen(ws, "count(*)", "type = 'effect' OR data LIKE '%break%'"); got != "[[0]]" {
+		t.Errorf("of the old instance: %s", got)
+	}
+}
