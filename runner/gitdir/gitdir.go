@@ -43,7 +43,7 @@ func Check(dir string) error {
 }
 
 // Mounts shows the repository in dir at target. The folder itself is scratch: git can make its lock files there, and
-// they are gone afterwards. What is left out by that: removing a ref that was packed.
+// they are gone afterwards. git branch -d and git pack-refs do not work that way; they fail and change nothing.
 func Mounts(dir, target string) []sandbox.Mount {
 	mounts := []sandbox.Mount{{Kind: sandbox.Scratch, Target: target}}
 	add := func(kind sandbox.Kind, name string) {

@@ -128,7 +128,7 @@ func TestEachConversationHasItsBranch(t *testing.T) {
 	}
 	// Everyday git, which must work with the repository mostly read-only.
 	out, ok = f.inside(a, `git branch fix && git switch -q fix && echo x >> README.md && git stash -q && git stash pop -q && git commit -qam x &&
-		git tag v1 && git switch -q - && git merge -q fix && git rebase -q HEAD~1 && git reset -q --hard HEAD~1 && git cherry-pick fix && git branch -D fix && git diff HEAD~1 --stat`)
+		git tag v1 && git switch -q - && git merge -q fix && git rebase -q HEAD~1 && git reset -q --hard HEAD~1 && git cherry-pick fix && git diff HEAD~1 --stat`)
 	if !ok {
 		t.Fatalf("everyday git: %s", out)
 	}
@@ -249,7 +249,7 @@ func TestPersonsGitIsNotReached(t *testing.T) {
 		"echo x > hooks/pre-commit", "mkdir hooks/new", "echo x >> config", "git config core.fsmonitor /bin/true", "git config --worktree a.b c",
 		"echo x > config.worktree", "echo x > commondir", "mkdir -p modules/m && echo x > modules/m/config", "echo x > info/attributes",
 		"mv hooks h && mkdir hooks && echo x > hooks/pre-commit", "rm -rf hooks", "mv config c && cp c config", "rm config", "ln -sf /tmp/x config",
-		"echo ref: refs/heads/x > HEAD", "rm index", "echo x > index", "rm packed-refs", "git pack-refs --all", "git gc -q",
+		"echo ref: refs/heads/x > HEAD", "rm index", "echo x > index", "rm packed-refs", "git pack-refs --all", "git gc -q", "git branch -D holdfast/c42; git update-ref -d refs/heads/nothing",
 		"echo x > worktrees/c42/commondir", "rm worktrees/c42/commondir", "echo x > worktrees/c42/config.worktree", "mkdir worktrees/c43",
 		"mv worktrees/c42 worktrees/x", "mv worktrees w", "echo x > worktrees/c42/gitdir",
 		"cd " + place.Dir + "; echo x > .git", "cd " + place.Dir + "; rm .git", "cd " + place.Dir + "; mv .git moved", "cd " + place.Dir + "; rm -rf .git && mkdir .git",
