@@ -2,9 +2,11 @@ package edge_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"flag"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +17,7 @@ import (
 	"holdfast/worker/edge"
 )
 
-var update = flag.Bool("update", false, "write testdata/codec.json anew")
+var update = flag.Bool("update", false, "write the fixtures in testdata anew")
 
 // codecCase is one statement and one reply, both as actor/store writes them. sql.test.mjs reads the same file.
 type codecCase struct {
@@ -43,19 +45,35 @@ func TestCodecFixture(t *testing.T) {
 	add("mixed", "SELECT ?, 'ü'", nil, int64(7), 0.5, "x", []byte("y"))
 	failed := store.AppendReply(nil, nil, &store.Error{Code: store.Constraint, Message: "ünique"})
 	cases = append(cases, codecCase{Name: "error", Request: cases[0].Request, Reply: hex.EncodeToString(failed), Failed: true})
-	want, err := json.MarshalIndent(cases, "", "  ")
+	fixture(t, "codec.json", cases)
+}
+
+// The core sees the same random bytes on both hosts.
+func TestRandomFixture(t *testing.T) {
+	seed := sha256.Sum256([]byte("a seed"))
+	b := make([]byte, 3000) // past two changes of the seed
+	if _, err := rand.NewChaCha8(seed).Read(b); err != nil {
+		t.Fatal(err)
+	}
+	fixture(t, "random.json", map[string]string{"seed": hex.EncodeToString(seed[:]), "bytes": hex.EncodeToString(b)})
+}
+
+// fixture compares a file that the modules' tests read with what Go has to say.
+func fixture(t *testing.T, name string, v any) {
+	t.Helper()
+	want, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want = append(want, '\n')
-	path := filepath.Join("testdata", "codec.json")
+	path := filepath.Join("testdata", name)
 	if *update {
 		if err := os.WriteFile(path, want, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got, _ := os.ReadFile(path); !bytes.Equal(got, want) {
-		t.Errorf("%s is not what actor/store writes; run with -update", path)
+		t.Errorf("%s is out of date; run with -update", path)
 	}
 }
 

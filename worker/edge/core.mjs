@@ -8,12 +8,18 @@ import { stream } from "./random.mjs";
 const FUEL = 20_000_000n;
 const FUEL_PER_BYTE = 64n;
 
+// Longest output of a call, in bytes (actor.MaxResult).
+const MAX_OUTPUT = 4 << 20;
+
 // An instance that grew past this is replaced: 128 MB is all that an isolate has.
 const MAX_MEMORY = 64 << 20;
 
 // What a call came to. Anything else is a crash.
 export const COMMIT = 0;
 export const ROLL_BACK = 1;
+
+// OutOfFuel is the crash of a call that took more steps than it was given.
+export class OutOfFuel extends Error {}
 
 // Core runs the calls of a module. It keeps an instance between calls and replaces one that crashed or grew.
 export class Core {
@@ -33,6 +39,7 @@ export class Core {
       this.#instance ??= this.#boot(world);
       const { rc, output } = this.#instance.run(name, input, world);
       if (rc !== COMMIT && rc !== ROLL_BACK) throw new wasi.Exit(`rc ${rc}`);
+      if (output.length > MAX_OUTPUT) throw new wasi.Exit(`an output of ${output.length} bytes`);
       if (this.memory > MAX_MEMORY) this.#instance = null;
       return { rc, output };
     } catch (error) {
@@ -86,8 +93,11 @@ function boot(module, first) {
       pending = input;
       output = new Uint8Array(0);
       exports.__fuel.value = FUEL + FUEL_PER_BYTE * BigInt(input.length);
-      const rc = exports[name](input.length);
-      return { rc, output };
+      try {
+        return { rc: exports[name](input.length), output: output };
+      } catch (error) {
+        throw exports.__fuel.value < 0n ? new OutOfFuel("out of fuel") : error;
+      }
     },
   };
 }

@@ -2,9 +2,8 @@
 
 import * as raw from "./raw.mjs";
 
-// Longest event and result, in bytes (actor.MaxEvent, actor.MaxResult).
+// Longest event, in bytes (actor.MaxEvent).
 export const MAX_EVENT = 1 << 20;
-const MAX_RESULT = 4 << 20;
 
 // envelope writes an actor.Event. data and config.json are JSON already, and go in as they are.
 export function envelope({ id, type, attempt, now, entropy, owner, sockets, deadline, actor, data }, { hash, json }, full) {
@@ -17,7 +16,6 @@ export function envelope({ id, type, attempt, now, entropy, owner, sockets, dead
 // parseResult reads an actor.Result: {reply, body, alarm, points, effects}. body is the raw text of the reply's body;
 // each effect has beside its fields raw, the raw text of its members. It throws when it is none.
 export function parseResult(bytes) {
-  if (bytes.length > MAX_RESULT) throw new Error(`a result of ${bytes.length} bytes`);
   const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   const result = JSON.parse(text);
   const { reply, alarm = null, effects, trace } = result;

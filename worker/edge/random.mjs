@@ -1,30 +1,42 @@
-// A deterministic stream of random bytes: ChaCha8 keyed by an event's entropy. The core must see the same randomness
-// whenever the same event is run again, so nothing else may feed it.
+// A deterministic stream of random bytes from an event's entropy: ChaCha8Rand (https://c2sp.org/chacha8rand), which
+// Go's math/rand/v2 has as ChaCha8, so that both hosts feed the core the same bytes.
 
 const ROUNDS = 8;
+const BLOCKS = 4; // made at a time, their words interlaced
+const CHUNK = 64 * BLOCKS;
+const CHUNKS = 4; // of one seed; the last 32 bytes of the last one are the next seed
 
-// stream gives a function that fills a Uint8Array with the next bytes of the stream of a 32-byte key.
-export function stream(key) {
-  const view = new DataView(key.buffer, key.byteOffset, 32);
-  const state = new Uint32Array(16);
-  state.set([0x61707865, 0x3320646e, 0x79622d32, 0x6b206574]); // "expand 32-byte k"
-  for (let i = 0; i < 8; i++) state[4 + i] = view.getUint32(4 * i, true);
-  const block = new Uint8Array(64);
-  let used = 64;
+// stream gives a function that fills a Uint8Array with the next bytes of the stream of a 32-byte seed.
+export function stream(seed) {
+  const key = new Uint32Array(8);
+  const chunk = new Uint8Array(CHUNK);
+  let [used, end, chunks] = [0, 0, CHUNKS];
+  const reseed = (bytes) => {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, 32);
+    for (let i = 0; i < 8; i++) key[i] = view.getUint32(4 * i, true);
+    chunks = 0;
+  };
+  const refill = () => {
+    if (chunks === CHUNKS) reseed(end === 0 ? seed : chunk.subarray(end));
+    for (let i = 0; i < BLOCKS; i++) block(key, chunks * BLOCKS + i, chunk, i);
+    chunks++;
+    [used, end] = [0, chunks === CHUNKS ? CHUNK - 32 : CHUNK];
+  };
   return (out) => {
     for (let i = 0; i < out.length; i++) {
-      if (used === 64) {
-        next(state, block);
-        used = 0;
-      }
-      out[i] = block[used++];
+      if (used === end) refill();
+      out[i] = chunk[used++];
     }
   };
 }
 
-// next writes one block and counts it (RFC 8439, section 2.3, with 8 rounds and a counter of 64 bits).
-function next(state, block) {
-  const x = state.slice();
+// block computes one ChaCha8 block and writes its words into chunk, as number at of the interlaced ones. Only the key is
+// added to the result: constants and counter hold no entropy.
+function block(key, counter, chunk, at) {
+  const x = new Uint32Array(16);
+  x.set([0x61707865, 0x3320646e, 0x79622d32, 0x6b206574]); // "expand 32-byte k"
+  x.set(key, 4);
+  x[12] = counter;
   for (let i = 0; i < ROUNDS; i += 2) {
     quarter(x, 0, 4, 8, 12);
     quarter(x, 1, 5, 9, 13);
@@ -35,9 +47,10 @@ function next(state, block) {
     quarter(x, 2, 7, 8, 13);
     quarter(x, 3, 4, 9, 14);
   }
-  const view = new DataView(block.buffer);
-  for (let i = 0; i < 16; i++) view.setUint32(4 * i, x[i] + state[i], true);
-  if (++state[12] === 0) ++state[13];
+  const view = new DataView(chunk.buffer);
+  for (let i = 0; i < 16; i++) {
+    view.setUint32(4 * (i * BLOCKS + at), i >= 4 && i < 12 ? x[i] + key[i - 4] : x[i], true);
+  }
 }
 
 function quarter(x, a, b, c, d) {

@@ -40,37 +40,50 @@ func prepare(o Options) (string, error) {
 	return path, os.WriteFile(path, []byte(config(dir, names, o)), 0o600)
 }
 
-// writeModules copies the Worker's modules into dir and gives their names, the entry first.
+// writeModules writes the Worker's modules into dir and gives their names, the entry first.
 func writeModules(dir string, o Options) ([]string, error) {
-	all, err := fs.Glob(edge.Modules, "*.mjs")
+	texts, err := modules(o)
 	if err != nil {
 		return nil, err
 	}
-	names := []string{"front.mjs"}
-	for _, name := range all {
-		if strings.HasSuffix(name, ".test.mjs") || name == "rig_test.mjs" {
-			continue
-		}
-		source := name
-		if name == "rig.mjs" && o.Rig {
-			source = "rig_test.mjs"
-		}
-		text, err := edge.Modules.ReadFile(source)
-		if err != nil {
+	for name, text := range texts {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			return nil, err
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			return nil, err
-		}
-		if name != "front.mjs" {
-			names = append(names, name)
 		}
 	}
 	core, err := os.ReadFile(o.CoreWasm)
 	if err != nil {
 		return nil, err
 	}
+	delete(texts, entry)
+	names := append([]string{entry}, slices.Sorted(maps.Keys(texts))...)
 	return names, os.WriteFile(filepath.Join(dir, "core.wasm"), core, 0o600)
+}
+
+const entry = "front.mjs"
+
+// modules gives the text of each module by its name.
+func modules(o Options) (map[string]string, error) {
+	all, err := fs.Glob(edge.Modules, "*.mjs")
+	if err != nil {
+		return nil, err
+	}
+	texts := map[string]string{}
+	for _, name := range all {
+		text, err := edge.Modules.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		if !strings.HasSuffix(name, ".test.mjs") {
+			texts[name] = string(text)
+		}
+	}
+	if o.Rig {
+		texts["rig.mjs"] = texts["rig_test.mjs"]
+	}
+	delete(texts, "rig_test.mjs")
+	maps.Copy(texts, o.Modules)
+	return texts, nil
 }
 
 func config(dir string, names []string, o Options) string {

@@ -24,6 +24,7 @@ type Options struct {
 	CoreWasm string            // path of core.wasm
 	Env      map[string]string // the Worker's variables and secrets
 	Rig      bool              // a test build: HOLDFAST_RIG_KILL and the paths under /rig/ work
+	Modules  map[string]string // tests of single modules: what to run in the place of a module, or beside them
 	Log      io.Writer         // gets what the Worker and workerd print; nil: nobody
 }
 
