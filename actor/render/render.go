@@ -2,6 +2,8 @@
 // deliveries or of time beyond what it is given.
 package render
 
+import "encoding/json"
+
 // Message is the body of a create or an edit, as Discord's REST API takes it.
 type Message struct {
 	Content         string          `json:"content"`
@@ -18,6 +20,15 @@ type AllowedMentions struct {
 	Parse []string `json:"parse"` // never nil when encoded
 	Users []string `json:"users,omitempty"`
 	Roles []string `json:"roles,omitempty"`
+}
+
+// MarshalJSON writes an empty parse list where there is none: Discord takes null for "everybody who is named".
+func (a AllowedMentions) MarshalJSON() ([]byte, error) {
+	type plain AllowedMentions
+	if a.Parse == nil {
+		a.Parse = []string{}
+	}
+	return json.Marshal(plain(a))
 }
 
 // Embed is the part of Discord's embed that Holdfast uses.
@@ -96,6 +107,9 @@ type Run struct {
 	StopID   string // custom_id of the Stop button, which is also the mark
 	Notice   string // one line of warning, or ""
 	UserNote string // as "local agent: no model configured"
+
+	Tokens       int64 // so far; 0: not shown
+	MicroDollars int64
 }
 
 // Final is the state of a turn that has ended.
