@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -17,9 +18,10 @@ import (
 
 // Limits of a runner's socket.
 const (
-	maxSockets    = 16  // of one workspace: one runner's, and those that are refused or whose end nobody heard of
-	maxUnhandled  = 32  // frames of one socket in the mailbox: one runner must not fill it alone
-	maxOutbox     = 256 // frames on their way to one runner; beyond it the runner is too slow
+	maxSockets    = 16      // of one workspace: one runner's, and those that are refused or whose end nobody heard of
+	maxUnhandled  = 32      // frames of one socket in the mailbox: one runner must not fill it alone
+	maxOutbox     = 256     // frames on their way to one runner; beyond it, or beyond
+	maxOutBytes   = 8 << 20 // bytes of them, the runner is too slow
 	writeTimeout  = 10 * time.Second
 	pingEvery     = 30 * time.Second
 	closeTimeout  = 2 * time.Second
@@ -38,6 +40,7 @@ type socket struct {
 	slots chan struct{} // one for each frame in the mailbox
 	ctx   context.Context
 	end   context.CancelFunc // cuts the connection
+	bytes atomic.Int64       // in out
 
 	mu     sync.Mutex
 	code   int // why this side closes it, once it does
@@ -178,8 +181,11 @@ func (h *Host) write(ctx context.Context, s *socket, conn *websocket.Conn) {
 				return
 			}
 			err = within(ctx, writeTimeout, func(ctx context.Context) error { return conn.Write(ctx, websocket.MessageText, o.data) })
+			s.bytes.Add(-int64(len(o.data)))
 			if err == nil {
 				h.point("after", "effect", o.point)
+			} else if ctx.Err() == nil {
+				s.note(closeTooSlow, "too slow")
 			}
 		}
 		if err != nil {
@@ -220,12 +226,15 @@ func (r *resident) send(e actor.Effect) {
 		s.close(e.Code, e.Reason)
 		return
 	}
-	select {
-	case s.out <- outgoing{data: e.Message, point: e.Point}:
-	default:
-		s.note(closeTooSlow, "too slow")
-		s.end()
+	if s.bytes.Add(int64(len(e.Message))) <= maxOutBytes {
+		select {
+		case s.out <- outgoing{data: e.Message, point: e.Point}:
+			return
+		default:
+		}
 	}
+	s.note(closeTooSlow, "too slow")
+	s.end()
 }
 
 // close ends the socket behind the frames that wait to be sent.
