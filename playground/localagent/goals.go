@@ -1,0 +1,320 @@
+package localagent
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// goal works for one intent: it returns its answer, or false while calls are pending. Changes says that it calls
+// tools that may change something.
+type goal struct {
+	changes bool
+	run     func(t *turn, args []string) (string, bool)
+}
+
+// goals by the names of the rules. Filled in init: some goals look at others.
+var goals map[string]goal
+
+func init() {
+	look := func(run func(*turn, []string) (string, bool)) goal { return goal{run: run} }
+	change := func(run func(*turn, []string) (string, bool)) goal { return goal{changes: true, run: run} }
+	goals = map[string]goal{
+		"help": says(identity + "\n" + examplesText), "identity": says(identity), "again": says("There is nothing before this that I could do again."),
+		"hello":  says("Hello! " + identity + " Say `help` to see what I understand."),
+		"thanks": says("You are welcome."),
+
+		"overview": look(overview), "deps": look(deps), "language": look(language), "howrun": look(howRun), "license": look(license),
+		"readme": look(readme), "todos": look(todos), "tests": change(runTests), "build": change(build), "lint": change(lint), "format": change(format), "lines": change(countLines),
+
+		"list": look(list), "listin": look(list), "tree": look(tree), "files": look(findFiles), "outline": look(outline), "read": look(readFile), "head": look(readHead),
+		"tail": look(readTail), "range": look(readRange), "search": look(search), "searchin": look(search), "define": look(define), "uses": look(uses),
+		"explain": look(explain), "explainfile": look(explainFile),
+
+		"write": change(write), "writeinto": change(func(t *turn, a []string) (string, bool) { return write(t, []string{a[1], a[0]}) }),
+		"empty": change(func(t *turn, a []string) (string, bool) { return write(t, []string{a[0], ""}) }), "append": change(appendTo),
+		"replace": change(replace), "replaceall": change(replaceAll), "mkdir": change(command("create the folder %s", "mkdir -p %s")),
+		"delete": change(command("delete %s", "rm %s")), "move": change(command("move %s to %s", "mv %s %s")), "copy": change(command("copy %s to %s", "cp -r %s %s")),
+
+		"run": change(runCommand), "runbare": change(runCommand), "sleep": change(func(t *turn, a []string) (string, bool) { return runCommand(t, []string{"sleep " + a[0]}) }),
+
+		"status": change(gitStatus), "diff": change(gitDiff), "log": change(gitLog), "logfile": change(gitLogFile), "blame": change(gitBlame), "branch": change(gitBranch),
+		"newbranch": change(command("create the branch %s", "git switch -c %s")), "switch": change(command("switch to %s", "git switch %s")),
+		"commit": change(commit), "push": change(push), "pull": change(command("pull", "git pull --ff-only")), "fetch": change(command("fetch", "git fetch")),
+		"revert": change(command("undo the changes of %s", "git checkout -- %s")),
+	}
+}
+
+const identity = "I am the built-in local agent: I follow rules and am no language model. I understand a few dozen requests in plain English; for more, an operator configures a model."
+
+const examplesText = "Examples:\n" +
+	"- `what does this project do, and do its tests pass?`\n" +
+	"- `list the files`, `show the tree`, `read main.go`, `show lines 10-20 of main.go`\n" +
+	"- `search for TODO in *.go`, `where is Parse defined?`, `who calls Parse?`, `explain Parse`\n" +
+	"- `run go vet ./...`, `run the tests`, `build it`, `format the code`\n" +
+	"- `write \"hello\" to notes.txt`, `replace \"a\" with \"b\" in notes.txt`, `append \"x\" to notes.txt`, `delete notes.txt`\n" +
+	"- `git status`, `show the diff`, `show the last 5 commits`, `commit with message \"Fix it\" and push`"
+
+func examples() string { return examplesText }
+
+func says(text string) goal {
+	return goal{run: func(*turn, []string) (string, bool) { return text, true }}
+}
+
+// command makes a goal of one shell command with the intent's arguments as its operands.
+func command(what, shell string) func(*turn, []string) (string, bool) {
+	return func(t *turn, a []string) (string, bool) {
+		n := strings.Count(shell, "%s")
+		shown, quoted := make([]any, n), make([]any, n)
+		for i := range n {
+			shown[i], quoted[i] = code(a[i]), operand(a[i])
+		}
+		line := fmt.Sprintf(shell, quoted...)
+		o, done := t.bash(line)
+		if !done {
+			return "", false
+		}
+		if o.kind != ok {
+			return o.excuse(fmt.Sprintf(what, shown...)), true
+		}
+		return "Done: " + code(line) + "." + block(o.text), true
+	}
+}
+
+func runCommand(t *turn, a []string) (string, bool) {
+	line := strings.TrimSpace(a[0])
+	o, done := t.bash(line)
+	switch {
+	case !done:
+		return "", false
+	case o.kind == ok && o.text == "":
+		return code(line) + " ended well and printed nothing.", true
+	case o.kind == ok:
+		return code(line) + ":" + block(o.text), true
+	case o.kind == failed:
+		return code(line) + " failed:" + block(o.text), true
+	}
+	return o.excuse("run " + code(line)), true
+}
+
+// list shows a folder: of the project without an argument.
+func list(t *turn, a []string) (string, bool) {
+	dir := "."
+	if len(a) > 0 {
+		dir = strings.TrimSuffix(a[0], "/")
+	}
+	pattern, where := "*", "the project"
+	if dir != "." {
+		pattern, where = dir+"/*", code(dir)
+	}
+	o, done := t.glob(pattern)
+	switch {
+	case !done:
+		return "", false
+	case o.kind != ok:
+		return o.excuse("list the files of " + where), true
+	}
+	names := lines(o.text)
+	if len(names) == 0 {
+		return "I found no files in " + where + ".", true
+	}
+	return fmt.Sprintf("%s has %s:%s", capital(where), count(len(names), "entry"), block(strings.Join(names, "\n"))), true
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+func tree(t *turn, a []string) (string, bool) {
+	pattern, where := "**/*", "The project"
+	if len(a) > 0 && a[0] != "" && a[0] != "." {
+		dir := strings.TrimSuffix(a[0], "/")
+		pattern, where = dir+"/**/*", code(dir)
+	}
+	o, done := t.glob(pattern)
+	switch {
+	case !done:
+		return "", false
+	case o.kind != ok:
+		return o.excuse("list the files"), true
+	}
+	if len(lines(o.text)) == 0 {
+		return "I found no files there.", true
+	}
+	return where + ":" + block(drawTree(lines(o.text))), true
+}
+
+// drawTree indents paths below their folders.
+func drawTree(paths []string) string {
+	var out strings.Builder
+	var open []string // folders of the last path
+	for _, p := range paths {
+		parts := strings.Split(strings.TrimSuffix(p, "/"), "/")
+		same := 0
+		for same < len(open) && same < len(parts)-1 && open[same] == parts[same] {
+			same++
+		}
+		for i := same; i < len(parts); i++ {
+			out.WriteString(strings.Repeat("  ", i) + parts[i])
+			if i < len(parts)-1 || strings.HasSuffix(p, "/") {
+				out.WriteString("/")
+			}
+			out.WriteString("\n")
+		}
+		open = parts[:len(parts)-1]
+		if strings.HasSuffix(p, "/") {
+			open = parts
+		}
+	}
+	return out.String()
+}
+
+func findFiles(t *turn, a []string) (string, bool) {
+	name := a[0]
+	switch name {
+	case "go", "py", "js", "ts", "md", "json", "txt", "yaml", "toml", "html", "css", "rs", "java", "c", "h", "sh":
+		name = "*." + name
+	case "test":
+		name = "*test*"
+	}
+	if !strings.ContainsAny(name, "*?[") && !strings.Contains(name, ".") {
+		name = "*" + name + "*"
+	}
+	if !strings.Contains(name, "/") {
+		name = "**/" + name
+	}
+	o, done := t.glob(name)
+	switch {
+	case !done:
+		return "", false
+	case o.kind != ok:
+		return o.excuse("look for " + code(name)), true
+	}
+	found := lines(o.text)
+	if len(found) == 0 || strings.HasPrefix(strings.ToLower(found[0]), "no ") {
+		return "No file matches " + code(name) + ".", true
+	}
+	return fmt.Sprintf("%s for %s:%s", capital(count(len(found), "match")), code(name), block(o.text)), true
+}
+
+func readFile(t *turn, a []string) (string, bool) {
+	o, done := t.read(a[0], 0, 0)
+	return shown(o, done, a[0], code(a[0]))
+}
+
+func shown(o outcome, done bool, file, title string) (string, bool) {
+	switch {
+	case !done:
+		return "", false
+	case o.kind != ok:
+		return o.excuse("read " + code(file)), true
+	case o.text == "":
+		return code(file) + " is empty.", true
+	}
+	return title + ":" + fenced(o.text, languageOf(file)), true
+}
+
+func languageOf(file string) string {
+	switch ext := path.Ext(file); ext {
+	case ".go", ".py", ".js", ".ts", ".json", ".rs", ".java", ".c", ".sh", ".css", ".html", ".yaml", ".toml", ".diff":
+		return ext[1:]
+	}
+	return ""
+}
+
+func readHead(t *turn, a []string) (string, bool) {
+	n := number(a[0], 10)
+	o, done := t.read(a[1], 0, n)
+	return shown(o, done, a[1], fmt.Sprintf("The first %d lines of %s", n, code(a[1])))
+}
+
+// readTail reads the whole file, for its length is not known before.
+func readTail(t *turn, a []string) (string, bool) {
+	o, done := t.read(a[1], 0, 0)
+	if done && o.kind == ok {
+		all := strings.Split(o.text, "\n")
+		o.text = strings.Join(all[max(0, len(all)-number(a[0], 10)):], "\n")
+	}
+	return shown(o, done, a[1], fmt.Sprintf("The last %s lines of %s", a[0], code(a[1])))
+}
+
+// readRange takes (from, to, file) or (file, from, to): the rules have both orders.
+func readRange(t *turn, a []string) (string, bool) {
+	from, to, file := a[0], a[1], a[2]
+	if _, err := strconv.Atoi(from); err != nil {
+		file, from, to = a[0], a[1], a[2]
+	}
+	first := number(from, 1)
+	last := max(first, number(to, first))
+	o, done := t.read(file, first, min(last-first+1, 2000))
+	return shown(o, done, file, fmt.Sprintf("%s, lines %d–%d", code(file), first, last))
+}
+
+func number(s string, or int) int {
+	n, err := strconv.Atoi(strings.TrimSpace(s))
+	if err != nil || n < 1 {
+		return or
+	}
+	return n
+}
+
+func write(t *turn, a []string) (string, bool) {
+	file, content := a[0], a[1]
+	if content != "" && !strings.HasSuffix(content, "\n") {
+		content += "\n"
+	}
+	o, done := t.call("write", args{"path": file, "content": text(content)})
+	switch {
+	case !done:
+		return "", false
+	case o.kind != ok:
+		return o.excuse("write " + code(file)), true
+	}
+	return fmt.Sprintf("I wrote %s (%s).", code(file), count(strings.Count(content, "\n"), "line")), true
+}
+
+// text is an argument that is sent even when it is empty.
+type text string
+
+func appendTo(t *turn, a []string) (string, bool) {
+	content, file := a[0], a[1]
+	if looksLikePath(a[:1]) && !looksLikePath(a[1:]) && !strings.Contains(content, " ") {
+		content, file = a[1], a[0]
+	}
+	line := "printf '%s\\n' " + quote(content) + " >> " + operand(file)
+	o, done := t.bash(line)
+	switch {
+	case !done:
+		return "", false
+	case o.kind != ok:
+		return o.excuse("append to " + code(file)), true
+	}
+	return "I appended " + count(len(lines(content)), "line") + " to " + code(file) + ".", true
+}
+
+// replace takes (old, new, file) or (file, old, new): the rules have both orders.
+func replace(t *turn, a []string) (string, bool) { return edit(t, a, false) }
+
+func replaceAll(t *turn, a []string) (string, bool) { return edit(t, a, true) }
+
+func edit(t *turn, a []string, all bool) (string, bool) {
+	from, to, file := a[0], a[1], a[2]
+	if !looksLikePath(a[2:]) && looksLikePath(a[:1]) {
+		file, from, to = a[0], a[1], a[2]
+	}
+	o, done := t.call("edit", args{"path": file, "old": from, "new": text(to), "all": all})
+	switch {
+	case !done:
+		return "", false
+	case o.kind != ok:
+		return o.excuse("edit " + code(file)), true
+	}
+	return fmt.Sprintf("I replaced %s with %s in %s.%s", code(from), code(to), code(file), block(diffIn(o.text))), true
+}
+
+// diffIn is the result of an edit when it shows a diff, else nothing: "ok" needs no quoting.
+func diffIn(s string) string {
+	if strings.Contains(s, "\n") {
+		return s
+	}
+	return ""
+}
