@@ -1,0 +1,47 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"holdfast/worker/edge/workerd"
+	"holdfast/worker/engine/corewasm"
+)
+
+// Programs are the real ones that scenarios run against.
+type Programs struct {
+	Holdfast string // the binary, built with the tag rig
+	Workerd  string
+	Core     string // path of core.wasm
+	Cache    string // folder for compiled code, shared by all edges
+}
+
+// Build builds the binary into dir and finds the rest. root is the module's folder. What is missing is an error that
+// says how to get it.
+func Build(ctx context.Context, root, dir string, withWorkerd bool) (Programs, error) {
+	p := Programs{Holdfast: filepath.Join(dir, "holdfast"), Core: filepath.Join(root, "build", "core.wasm"), Cache: filepath.Join(dir, "cache")}
+	if _, err := corewasm.Bytes(); err != nil {
+		return p, err
+	}
+	if err := os.MkdirAll(p.Cache, 0o700); err != nil {
+		return p, err
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-tags", "rig", "-o", p.Holdfast, "./cmd/holdfast")
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return p, fmt.Errorf("build the binary: %w\n%s", err, out)
+	}
+	if !withWorkerd {
+		return p, nil
+	}
+	if _, err := os.Stat(p.Core); err != nil {
+		return p, errors.Join(err, errors.New("run: make core"))
+	}
+	var err error
+	p.Workerd, err = workerd.Find()
+	return p, err
+}
