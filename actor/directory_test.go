@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"holdfast/actor/store/storetest"
+	"holdfast/worker/host/sqlite"
 )
 
 // directory drives a guild's directory.
 type directory struct {
 	t  *testing.T
-	db *storetest.DB
+	db *sqlite.DB
 }
 
 func (d directory) op(op string, args any) (body string, rc int) {
@@ -25,9 +25,7 @@ func (d directory) op(op string, args any) (body string, rc int) {
 	}
 	raw, _ := json.Marshal(ev)
 	var out []byte
-	if err := d.db.Transaction(func() bool { out, rc = Handle(d.db, raw); return rc == 0 }); err != nil {
-		d.t.Fatal(err)
-	}
+	out, rc = handleIn(d.t, d.db, raw)
 	var r Result
 	if rc == 0 && json.Unmarshal(out, &r) == nil && r.Reply != nil {
 		return string(r.Reply.Body), rc
@@ -36,7 +34,7 @@ func (d directory) op(op string, args any) (body string, rc int) {
 }
 
 func TestDirectoryResolvesByChannelParentAndCategory(t *testing.T) {
-	d := directory{t, storetest.Open(t)}
+	d := directory{t, openDB(t)}
 	d.op("", nil)
 	d.op(OpBind, BindArgs{Workspace: "alpha", Channels: []string{"200"}})
 	d.op(OpBind, BindArgs{Workspace: "beta", Channels: []string{"900"}})
@@ -59,7 +57,7 @@ func TestDirectoryResolvesByChannelParentAndCategory(t *testing.T) {
 
 // A message below a binding's snowflake belongs to the earlier workspace for ever (spec 2.3).
 func TestDirectoryResolvesByTheTimeOfTheMessage(t *testing.T) {
-	d := directory{t, storetest.Open(t)}
+	d := directory{t, openDB(t)}
 	d.op("", nil)
 	for since, workspace := range map[string]string{"1000": "first", "20000": "second", "300000": "third"} {
 		if _, err := d.db.Do(`INSERT INTO binding VALUES ('200', ?, ?, 0)`, []any{since, workspace}); err != nil {
@@ -74,7 +72,7 @@ func TestDirectoryResolvesByTheTimeOfTheMessage(t *testing.T) {
 }
 
 func TestDirectoryRefusesABoundChannelAndABadName(t *testing.T) {
-	d := directory{t, storetest.Open(t)}
+	d := directory{t, openDB(t)}
 	d.op("", nil)
 	d.op(OpBind, BindArgs{Workspace: "alpha", Channels: []string{"200"}})
 	if body, rc := d.op(OpBind, BindArgs{Workspace: "alpha", Channels: []string{"200"}}); rc != 0 {

@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"holdfast/actor/frame"
-	"holdfast/actor/store/storetest"
+	"holdfast/worker/host/sqlite"
 )
 
 // world is one workspace with a Discord, a model and a runner around it, all in one goroutine on one clock. Tests
 // step it, break it and look at what Discord shows.
 type world struct {
 	t        *testing.T
-	db       *storetest.DB
+	db       *sqlite.DB
 	now      int64
 	owner    int
 	seq      int
@@ -40,13 +40,40 @@ const (
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, db: storetest.Open(t), now: 1764470000000, owner: 1, dropNext: map[string]bool{},
+	w := &world{t: t, db: openDB(t), now: 1764470000000, owner: 1, dropNext: map[string]bool{},
 		cfg:     Config{ApplicationID: appID, Models: map[string]Model{"m": {Format: "openai", Model: "m", Window: 100000, MaxOutput: 1000, PriceIn: 1_000_000, PriceOut: 2_000_000}}, DefaultModel: "m"},
 		discord: newFakeDiscord()}
 	w.model = func(_ int, body string) (int, string) { return 200, say("I heard you.") }
 	w.event(EventStart, nil)
 	w.operator(OpConfig, Settings{Members: []Member{{User: maya, Roles: []string{"admin"}}, {User: sam, Roles: []string{"member"}}}})
 	return w
+}
+
+func openDB(t *testing.T) *sqlite.DB {
+	t.Helper()
+	db, err := sqlite.Open(":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// handleIn runs one event in a transaction, as a host does.
+func handleIn(t *testing.T, db *sqlite.DB, raw []byte) (out []byte, rc int) {
+	t.Helper()
+	if err := db.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	out, rc = Handle(db, raw)
+	end := db.Rollback
+	if rc == 0 {
+		end = db.Commit
+	}
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	return out, rc
 }
 
 // event hands one event to the actor and collects its effects. It returns the error of a rolled back one.
@@ -73,9 +100,7 @@ func (w *world) handle(ev Event) error {
 	}
 	var out []byte
 	var rc int
-	if err := w.db.Transaction(func() bool { out, rc = Handle(w.db, raw); return rc == 0 }); err != nil {
-		w.t.Fatal(err)
-	}
+	out, rc = handleIn(w.t, w.db, raw)
 	if rc != 0 {
 		return fmt.Errorf("%s", out)
 	}

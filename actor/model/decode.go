@@ -24,7 +24,10 @@ func Decode(format string, status int, headers map[string]string, body []byte) (
 
 // Decoder reads an answer in parts of any size, cut anywhere. Between two parts it can be stored as JSON, which is
 // about as long as the answer's text, not as its stream.
-type Decoder struct{ s decoderState }
+type Decoder struct {
+	s    decoderState
+	last *pattern // not stored: it only saves work
+}
 
 // decoderState is everything a Decoder knows; exported fields for JSON only.
 type decoderState struct {
@@ -38,7 +41,7 @@ type decoderState struct {
 
 // NewDecoder begins an answer of a format.
 func NewDecoder(format string) *Decoder {
-	return &Decoder{decoderState{Format: format}}
+	return &Decoder{s: decoderState{Format: format}}
 }
 
 // MarshalJSON stores the state between two parts.
@@ -80,11 +83,16 @@ func (d *Decoder) event(data []byte) {
 	if s.Got.Fault != nil || len(bytes.TrimSpace(data)) == 0 {
 		return
 	}
+	if d.last.take(&s.Got, data) {
+		return
+	}
+	before := s.Got.mark()
 	if s.Format == Anthropic {
 		s.Got.anthropicEvent(data)
 	} else {
 		s.Got.openaiEvent(data)
 	}
+	d.last = learn(s.Format, &s.Got, before, data)
 }
 
 // Finish ends the answer. Status is the HTTP status, 0 when there was none.

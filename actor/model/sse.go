@@ -12,6 +12,7 @@ type sse struct {
 
 // write takes the next bytes and calls event for each event that they complete.
 func (s *sse) write(p []byte, event func([]byte)) {
+	lf := true // there may be a LF ahead: a stream of lone CRs is not searched for it again and again
 	for len(p) > 0 {
 		if s.CR {
 			s.CR = false
@@ -20,7 +21,16 @@ func (s *sse) write(p []byte, event func([]byte)) {
 				continue
 			}
 		}
-		i := bytes.IndexAny(p, "\r\n")
+		i := -1
+		if lf {
+			i = bytes.IndexByte(p, '\n')
+			lf = i >= 0
+		}
+		if i < 0 {
+			i = bytes.IndexByte(p, '\r')
+		} else if cr := bytes.IndexByte(p[:i], '\r'); cr >= 0 {
+			i = cr
+		}
 		if i < 0 {
 			s.Line = append(s.Line, p...)
 			return

@@ -49,6 +49,8 @@ func Parse(raw []byte) (*Policy, error) {
 type document struct {
 	raw      []byte
 	dec      *json.Decoder
+	counted  int // bytes whose newlines are in lines
+	lines    int
 	numbered bool // a document on one line has no line numbers worth showing
 }
 
@@ -108,9 +110,10 @@ func (d *document) rules(section string) (ruleSet, error) {
 			return d.fail("%s: pattern %q is there twice", section, pattern)
 		}
 		seen[pattern] = true
-		set.add(rule{pattern: pattern, verdict: v, line: line})
+		set.rules = append(set.rules, newRule(pattern, v, line))
 		return nil
 	})
+	set.sort()
 	return set, err
 }
 
@@ -177,7 +180,12 @@ func (d *document) line() int {
 	return d.at()
 }
 
-func (d *document) at() int { return 1 + bytes.Count(d.raw[:d.dec.InputOffset()], []byte("\n")) }
+func (d *document) at() int {
+	end := int(d.dec.InputOffset())
+	d.lines += bytes.Count(d.raw[d.counted:end], []byte("\n"))
+	d.counted = end
+	return 1 + d.lines
+}
 
 func (d *document) fail(format string, args ...any) error {
 	return errs.New(errs.Invalid, "Policy line %d: %s.", d.at(), fmt.Sprintf(format, args...))

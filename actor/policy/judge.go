@@ -19,8 +19,8 @@ var known = map[string]bool{
 
 // toolVerdict is the tool's own verdict and the rule behind it.
 func (p *Policy) toolVerdict(name string) (Verdict, string) {
-	m := p.tool.find(func(r rule) bool {
-		return glob(r.pattern, name) && (known[name] || r.literal() > 0)
+	m := p.tool.find(func(r *rule) bool {
+		return glob(r.pattern, name) && (known[name] || r.literal > 0)
 	})
 	switch {
 	case m.found:

@@ -18,7 +18,7 @@ func (p *Policy) JudgePath(name string, write bool) Path {
 		j.Verdict, j.Rule = Deny, "a path with a NUL byte → deny"
 		return j
 	}
-	if m := p.path.find(func(r rule) bool { return r.matchesPath(clean) }); m.found {
+	if m := p.path.find(func(r *rule) bool { return r.matchesPath(clean) }); m.found {
 		j.Verdict, j.Rule = m.verdict, m.String()
 	}
 	if outside(clean) && !standardStream(clean) && rank(p.external) > rank(j.Verdict) {
@@ -60,31 +60,39 @@ func standardStream(clean string) bool {
 	return false
 }
 
-func (r rule) matchesPath(clean string) bool {
-	if r.matchesOnePath(clean, clean) {
+// maxFolders bounds how far up a path is looked at; deeper ones are beyond what file systems take.
+const maxFolders = 256
+
+func (r *rule) matchesPath(clean string) bool {
+	if namesPath(r.pattern, clean, clean) {
 		return true
 	}
 	if r.verdict == Allow {
 		return false
 	}
-	folded := rule{pattern: strings.ToLower(r.pattern), verdict: r.verdict}
-	for dir := strings.ToLower(clean); dir != "." && dir != "/" && dir != ""; dir = path.Dir(dir) {
-		if folded.matchesOnePath(dir, dir) || folded.matchesOnePath(dir+"/", dir) {
+	dir := strings.ToLower(clean)
+	for range maxFolders {
+		if namesPath(r.lower, dir, dir) || strings.HasSuffix(r.lower, "/*") && namesPath(r.lower, dir+"/", dir) {
 			return true
 		}
+		up := path.Dir(dir)
+		if up == dir || up == "." || up == "/" {
+			break
+		}
+		dir = up
 	}
 	return false
 }
 
-func (r rule) matchesOnePath(full, clean string) bool {
-	pattern := strings.TrimPrefix(r.pattern, "./")
+func namesPath(pattern, full, clean string) bool {
+	pattern = strings.TrimPrefix(pattern, "./")
 	return glob(pattern, full) || !strings.Contains(pattern, "/") && glob(pattern, path.Base(clean))
 }
 
 // overlaps reports whether some file name could match both the rule and a word with shell patterns in it. A word
 // whose last element is nothing but * names a whole directory, as a recursive command does, and is left to the
 // sandbox's masks.
-func (r rule) overlaps(word string) bool {
+func (r *rule) overlaps(word string) bool {
 	base := path.Base(word)
 	if strings.Trim(base, "*") == "" {
 		return false

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,49 +13,52 @@ type rule struct {
 	pattern string
 	verdict Verdict
 	line    int // 0: not known
+
+	// What matching needs, worked out once.
+	literal int      // how much of the pattern is fixed: the measure of how specific the rule is
+	prefix  string   // the fixed text before the first *
+	lower   string   // the pattern in lower case
+	fields  []string // the pattern's words
+	words   string   // the words without options, joined
+	flags   []string // the options
 }
 
-// literal is how much of the pattern is fixed: the measure of how specific a rule is.
-func (r rule) literal() int { return len(r.pattern) - strings.Count(r.pattern, "*") }
-
-// prefix is the fixed text before the first *.
-func (r rule) prefix() string {
-	before, _, _ := strings.Cut(r.pattern, "*")
-	return before
+func newRule(pattern string, v Verdict, line int) rule {
+	r := rule{pattern: pattern, verdict: v, line: line, literal: len(pattern) - strings.Count(pattern, "*")}
+	r.prefix, _, _ = strings.Cut(pattern, "*")
+	r.lower = strings.ToLower(pattern)
+	r.fields = strings.Fields(pattern)
+	words, flags := splitFlags(r.fields)
+	r.words, r.flags = strings.Join(words, " "), flags
+	return r
 }
 
-// ruleSet is a section, the most specific rule first, among equals the stricter: the order in the file never matters.
+// ruleSet is a section. Once sorted the most specific rule is first, among equals the stricter: the order in the
+// file never matters.
 type ruleSet struct {
 	section string
 	rules   []rule
 }
 
-func (s *ruleSet) add(r rule) {
-	s.rules = append(s.rules, r)
+func (s *ruleSet) sort() {
 	slices.SortFunc(s.rules, func(a, b rule) int {
-		if c := b.literal() - a.literal(); c != 0 {
-			return c
-		}
-		if c := rank(b.verdict) - rank(a.verdict); c != 0 {
-			return c
-		}
-		return strings.Compare(a.pattern, b.pattern)
+		return cmp.Or(b.literal-a.literal, rank(b.verdict)-rank(a.verdict), strings.Compare(a.pattern, b.pattern))
 	})
 }
 
 // find is the first rule that matches. The zero match means that there is none.
-func (s ruleSet) find(matches func(rule) bool) match {
-	for _, r := range s.rules {
-		if matches(r) {
-			return match{rule: r, section: s.section, found: true}
+func (s *ruleSet) find(matches func(*rule) bool) match {
+	for i := range s.rules {
+		if matches(&s.rules[i]) {
+			return match{rule: &s.rules[i], section: s.section, found: true}
 		}
 	}
-	return match{}
+	return match{rule: &rule{}}
 }
 
 // match is a rule that was found, with the section for its text.
 type match struct {
-	rule
+	*rule
 	section string
 	found   bool
 }
@@ -99,7 +103,9 @@ func glob(pattern, s string) bool {
 		switch {
 		case p < len(pattern) && pattern[p] == '*':
 			star, mark = p, i
-			p++
+			if p++; p == len(pattern) {
+				return true
+			}
 		case p < len(pattern) && pattern[p] == s[i]:
 			p++
 			i++
@@ -131,38 +137,53 @@ func joined(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// matchesCommand is the plain reading of a pattern: over the words joined by spaces; "ls *" also covers plain "ls".
-func (r rule) matchesCommand(argv []string) bool {
-	text := joined(argv)
-	if p := r.prefix(); r.verdict == Allow && strings.HasPrefix(text, p+innerSpace) {
+// command is an argv made ready for matching.
+type command struct {
+	text  string   // the words joined
+	words string   // the words without options joined, the program's name without its folder and in lower case
+	flags []string // the options
+}
+
+func seen(argv []string) command {
+	c := command{text: joined(argv)}
+	words, flags := splitFlags(argv)
+	if len(words) > 0 {
+		words[0] = strings.ToLower(baseName(words[0]))
+	}
+	c.words, c.flags = joined(words), flags
+	return c
+}
+
+// matches is the plain reading of a pattern: over the words joined by spaces; "ls *" also covers plain "ls".
+func (r *rule) matches(c command) bool {
+	if r.verdict == Allow && strings.HasPrefix(c.text, r.prefix) && strings.HasPrefix(c.text[len(r.prefix):], innerSpace) {
 		return false // git "status x" is not git status x
 	}
-	return glob(r.pattern, text) || strings.HasSuffix(r.pattern, " *") && glob(strings.TrimSuffix(r.pattern, " *"), text)
+	return allButRest(r.pattern, c.text)
+}
+
+// allButRest: the pattern matches, or would if its last " *" were not there.
+func allButRest(pattern, text string) bool {
+	if bare, ok := strings.CutSuffix(pattern, " *"); ok && glob(bare, text) {
+		return true
+	}
+	return glob(pattern, text)
 }
 
 // matchesLoosely is the reading for rules that forbid or ask: "rm -rf *" is also rm -r -f x, rm -fr x, rm x -rf,
 // rm --recursive --force x and /opt/bin/RM -rf x. It never widens what a rule allows.
-func (r rule) matchesLoosely(argv []string) bool {
-	pattern := strings.Fields(r.pattern)
-	if len(pattern) == 0 || len(argv) == 0 {
-		return false
-	}
-	wantWords, wantFlags := splitFlags(pattern)
-	words, flags := splitFlags(argv)
-	for _, f := range wantFlags {
-		if !slices.ContainsFunc(flags, func(have string) bool { return glob(f, have) }) {
+func (r *rule) matchesLoosely(c command) bool {
+	for _, f := range r.flags {
+		if !slices.ContainsFunc(c.flags, func(have string) bool { return glob(f, have) }) {
 			return false
 		}
 	}
-	if len(words) == 0 {
-		return false
-	}
-	words[0] = strings.ToLower(baseName(words[0]))
-	if n := len(wantWords); n > 1 && wantWords[n-1] == "*" {
-		wantWords = wantWords[:n-1]
-		return glob(strings.Join(wantWords, " "), joined(words)) || glob(strings.Join(wantWords, " ")+" *", joined(words))
-	}
-	return glob(strings.Join(wantWords, " "), joined(words))
+	return c.words != "" && allButRest(r.words, c.words)
+}
+
+// forbids: a rule that is stricter than allow, in either reading.
+func (r *rule) forbids(c command) bool {
+	return r.verdict != Allow && (r.matches(c) || r.matchesLoosely(c))
 }
 
 // splitFlags parts words from options. Options of one dash are also there letter by letter, and a few long ones by

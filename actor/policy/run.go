@@ -28,8 +28,8 @@ func (c *call) ask(format string, args ...any) {
 
 // run judges a simple command and what it runs.
 func (s *shell) run(argv []word) {
-	if s.count > 4*maxCommands {
-		s.note(Ask, "unresolved → ask", "Too many commands.")
+	if s.count >= maxCommands || len(argv) > maxWords {
+		s.note(Ask, "unresolved → ask", fmt.Sprintf("More than %d commands, or %d words in one.", maxCommands, maxWords))
 		return
 	}
 	name := argv[0]
@@ -58,8 +58,9 @@ func (s *shell) run(argv []word) {
 
 // denied records an unresolved command; a rule that denies it by what can be seen still denies.
 func (s *shell) denied(argv []word, why string) {
-	m := s.p.bash.find(func(r rule) bool { return r.verdict == Deny && r.matchesLoosely(texts(argv)) })
-	if m.found && m.literal() > 0 {
+	c := seen(texts(argv))
+	m := s.p.bash.find(func(r *rule) bool { return r.verdict == Deny && r.literal > 0 && r.matchesLoosely(c) })
+	if m.found {
 		s.command(Command{Text: show(argv), Verdict: Deny, Rule: m.String()}, why)
 		return
 	}
@@ -80,14 +81,12 @@ func standard(name string) string {
 
 // evaluate finds the verdict of the command itself.
 func (s *shell) evaluate(c *call) {
-	argv := texts(c.argv)
-	m := s.p.bash.find(func(r rule) bool {
-		return r.matchesCommand(argv) || r.verdict != Allow && r.matchesLoosely(argv)
-	})
+	seen := seen(texts(c.argv))
+	m := s.p.bash.find(func(r *rule) bool { return r.matches(seen) || r.forbids(seen) })
 	out := Command{Text: show(c.argv)}
 	reason := ""
 	switch {
-	case m.found && !(c.transparent && m.prefix() == ""):
+	case m.found && !(c.transparent && m.prefix == ""):
 		out.Verdict, out.Rule = m.verdict, m.String()
 		reason = fmt.Sprintf("The rule %q covers %q.", m.pattern, clip(out.Text, 120))
 	case c.transparent || idle[c.name()]:
@@ -97,7 +96,7 @@ func (s *shell) evaluate(c *call) {
 		out.Verdict, out.Rule = s.p.toolVerdict(shellTool)
 		reason = fmt.Sprintf("No rule covers %q; the tool's own verdict holds.", clip(out.Text, 120))
 	}
-	if out.Verdict == Allow && c.opaque != "" && !(m.found && strings.HasPrefix(m.prefix(), c.opaque)) {
+	if out.Verdict == Allow && c.opaque != "" && !(m.found && strings.HasPrefix(m.prefix, c.opaque)) {
 		c.ask("%q runs what cannot be seen here.", clip(c.opaque, 80))
 	}
 	if out.Verdict == Allow && c.floor == "" && s.depends(c, m) {
@@ -119,8 +118,9 @@ func (s *shell) depends(c *call, m match) bool {
 	if !anyOption(c.argv[1:]) {
 		return false
 	}
-	for _, r := range s.p.bash.rules {
-		words := strings.Fields(r.pattern)
+	for i := range s.p.bash.rules {
+		r := &s.p.bash.rules[i]
+		words := r.fields
 		if r.verdict != Allow && len(words) > 1 && words[0] != "*" && r.pattern != m.pattern && couldApply(words, c.argv) {
 			return true
 		}
@@ -169,9 +169,8 @@ func (s *shell) suspicious(c *call) {
 	argv := texts(c.argv)
 	for i := 1; i < len(argv) && i < 32; i++ {
 		rest := argv[i:]
-		m := s.p.bash.find(func(r rule) bool {
-			return r.verdict != Allow && !strings.HasPrefix(r.pattern, "*") && (r.matchesCommand(rest) || r.matchesLoosely(rest))
-		})
+		inner := seen(rest)
+		m := s.p.bash.find(func(r *rule) bool { return r.prefix != "" && r.forbids(inner) })
 		if m.found || carriers[baseName(rest[0])] && !s.wouldAllow(c.argv[i:]) {
 			c.ask("%q may be a wrapper around %q.", c.name(), clip(strings.Join(rest, " "), 80))
 			return
@@ -220,6 +219,9 @@ func (s *shell) candidate(w word, text string, external bool) {
 	if (strings.HasPrefix(text, "-") || strings.Trim(text, unseen) == "") && !hidden(s.p, text) {
 		return
 	}
+	if len(text) > maxPath {
+		return // no file system opens that
+	}
 	w.text = text
 	if !external && outside(cleanPath(text)) {
 		return
@@ -229,7 +231,7 @@ func (s *shell) candidate(w word, text string, external bool) {
 
 // hidden: an option's own text matches a rule on paths, as -fprod.env does.
 func hidden(p *Policy, text string) bool {
-	m := p.path.find(func(r rule) bool { return r.matchesPath(text) })
+	m := p.path.find(func(r *rule) bool { return r.matchesPath(text) })
 	return m.found && m.verdict != Allow
 }
 
@@ -240,7 +242,7 @@ func (s *shell) path(w word, write bool) {
 		name := w.from(dir)
 		j := s.p.JudgePath(name, write)
 		if w.glob && j.Verdict == Allow {
-			if m := s.p.path.find(func(r rule) bool { return r.verdict != Allow && r.overlaps(name) }); m.found {
+			if m := s.p.path.find(func(r *rule) bool { return r.verdict != Allow && r.overlaps(name) }); m.found {
 				j.Verdict, j.Rule = Ask, m.String()
 			}
 		}

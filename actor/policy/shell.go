@@ -17,6 +17,8 @@ const (
 	maxUnwrap   = 8        // programs inside programs
 	maxTries    = 64       // commands looked at behind unknown wrappers
 	maxCommands = 200      // commands judged and kept
+	maxWords    = 1000     // of one command
+	maxPath     = 4096     // bytes of a path (PATH_MAX)
 	maxText     = 400      // bytes of a command's text in a decision
 )
 

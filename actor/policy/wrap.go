@@ -208,9 +208,9 @@ func fetches(node syntax.Node) bool {
 
 // fetchAndExecute judges what runs a download. Policies speak of it as the command "fetch | execute".
 func (s *shell) fetchAndExecute() {
-	argv := []string{"fetch", "|", "execute"}
+	c := seen([]string{"fetch", "|", "execute"})
 	out := Command{Text: "fetch | execute", Verdict: Ask, Rule: "unresolved → ask"}
-	m := s.p.bash.find(func(r rule) bool { return r.matchesCommand(argv) && r.verdict != Allow })
+	m := s.p.bash.find(func(r *rule) bool { return r.verdict != Allow && r.matches(c) })
 	if m.found {
 		out.Verdict, out.Rule = m.verdict, m.String()
 	}

@@ -98,7 +98,7 @@ func approvalColor(state string) int {
 func approvalFields(a Approval) []Field {
 	var out []Field
 	add := func(name, value string, isInline bool) {
-		if value != "" {
+		if strings.TrimFunc(value, blank) != "" {
 			out = append(out, Field{Name: name, Value: value, Inline: isInline})
 		}
 	}
@@ -131,6 +131,9 @@ func lines(list []string, show func(string) string) string {
 	room := maxFieldValue - 30
 	for i, s := range list {
 		line := show(s)
+		if strings.TrimFunc(line, blank) == "" {
+			continue
+		}
 		if room -= units(line) + 1; room < 0 || i == 10 {
 			out = append(out, "and "+thousands(int64(len(list)-i))+" more")
 			break
