@@ -22,6 +22,7 @@ package playground
 //	POST   /faults                  Fault (faults.go) → the fault with its id
 //	GET    /faults                  {"faults":[…]}
 //	DELETE /faults                  → {}
+//	POST   /actions/{name}          runs one of Options.Actions → {}
 //	POST   /clock                   {"advance":"16m"} → {"now":ms}
 //	GET    /log?after=n             {"entries":[Entry (wire.go)]}
 //	GET    /records                 the deployment's records, {"tables":[{"name","columns":[…],"rows":[[…]]}]}
@@ -77,6 +78,7 @@ func (s *Server) controlRoutes(mux *http.ServeMux) {
 		"POST /faults":                   s.addFault,
 		"GET /faults":                    s.showFaults,
 		"DELETE /faults":                 s.clearFaults,
+		"POST /actions/{name}":           s.runAction,
 		"POST /clock":                    s.moveClock,
 		"GET /log":                       s.showLog,
 		"GET /records":                   s.showRecords,
@@ -206,6 +208,8 @@ func (s *Server) showState(_ *http.Request, u world.User) (any, error) {
 	state["faults"] = s.faults.pending()
 	_, movable := s.clock.(interface{ Advance(time.Duration) })
 	state["clock_movable"] = movable
+	state["actions"] = append([]Action{}, s.opt.Actions...)
+	state["suggestions"] = append([]string{}, s.opt.Suggestions...)
 	state["records"] = s.currentEdge().RecordsURL != ""
 	return state, nil
 }
@@ -238,6 +242,15 @@ func (s *Server) showFaults(*http.Request, world.User) (any, error) {
 func (s *Server) clearFaults(*http.Request, world.User) (any, error) {
 	s.faults.clear()
 	return nil, nil
+}
+
+func (s *Server) runAction(r *http.Request, _ world.User) (any, error) {
+	for _, a := range s.opt.Actions {
+		if a.Name == r.PathValue("name") {
+			return nil, a.Run(r.Context())
+		}
+	}
+	return nil, errControl{"no such action"}
 }
 
 func (s *Server) moveClock(r *http.Request, _ world.User) (any, error) {

@@ -36,6 +36,9 @@ var failures = map[int]string{
 	world.Autocomplete: "Loading options failed", world.ModalSubmit: "Something went wrong. Try again.",
 }
 
+// kinds are the types of interactions in words, for the log.
+var kinds = map[int]string{world.Command: "command", world.Component: "component", world.Autocomplete: "autocomplete", world.ModalSubmit: "form"}
+
 // interact posts a user's interaction and waits for its first response, at most three seconds of the clock.
 func (s *Server) interact(ask world.Ask) (Outcome, error) {
 	i, payload, err := s.world.Begin(ask)
@@ -115,9 +118,12 @@ func (s *Server) post(ctx context.Context, i world.Interaction, payload []byte) 
 		err = s.inline(i, status, kind, answer, &entry)
 	}
 	done := finish(status, answer)
-	done.Violations = entry.Violations
+	done.Violations, done.Note = entry.Violations, kinds[i.Type]
+	if i.Name != "" {
+		done.Note += " /" + i.Name
+	}
 	if err != nil {
-		done.Note = err.Error()
+		done.Note += ": " + err.Error()
 	}
 	s.wire.add(done)
 	return err

@@ -118,7 +118,9 @@ func (s *Server) postEvents(edge Edge, connection string, batch []world.Event) (
 	body := mustJSON(obj{"shard": 0, "session": m.Session, "connection": connection, "epoch": 1, "events": events,
 		"closed_gaps": []any{}})
 	entry, finish := s.newEntry("events", http.MethodPost, edge.EventsURL, body)
-	entry.Note = fmt.Sprintf("%d events, first %s", len(events), events[0].Type)
+	if entry.Note = events[0].Type; len(events) > 1 {
+		entry.Note = fmt.Sprintf("%s and %d more", events[0].Type, len(events)-1)
+	}
 	status, answer, err := s.sendSigned(edge, body)
 	done := finish(status, answer)
 	done.Note = entry.Note

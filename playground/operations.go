@@ -1,13 +1,12 @@
 package playground
 
 import (
+	"crypto/ed25519"
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"strconv"
 	"time"
-
-	"crypto/ed25519"
 
 	"holdfast/playground/world"
 )

@@ -8,6 +8,7 @@ package playground
 
 import (
 	"context"
+	"crypto/ed25519"
 	"encoding/hex"
 	"fmt"
 	"log/slog"
@@ -15,8 +16,6 @@ import (
 	"net/url"
 	"sync"
 	"time"
-
-	"crypto/ed25519"
 
 	"holdfast/clock"
 	"holdfast/playground/openapi"
@@ -26,12 +25,27 @@ import (
 
 // Options of a playground. The zero value is a playground in memory whose edge is not known yet.
 type Options struct {
-	Data  string      // folder that everything is kept in; "" keeps nothing
-	Clock clock.Clock // nil: the machine's. A *clock.Shifted can be moved by the control API
-	Seed  world.Seed  // of an empty folder
+	Data string // folder that everything is kept in; "" keeps nothing
+	// Clock: nil is the machine's. A *clock.Shifted can be moved by the control API, and is moved by New to where
+	// the folder's time already was.
+	Clock clock.Clock
+	Seed  world.Seed // of an empty folder
 	Log   *slog.Logger
 
+	// Actions are buttons that the page's panel adds, as "Kill the edge".
+	Actions []Action
+	// Suggestions are prompts that the page offers for /ask while its first channel is empty.
+	Suggestions []string
+
 	Edge
+}
+
+// Action is something that the program around the playground can do to the deployment.
+type Action struct {
+	Name  string                          `json:"name"` // in the control API
+	Label string                          `json:"label"`
+	Note  string                          `json:"note"`
+	Run   func(ctx context.Context) error `json:"-"`
 }
 
 // Edge says where the deployment under test listens, and how to speak to it.

@@ -91,9 +91,11 @@ func (w *World) add(m *Message, c *Channel) {
 		}
 		c.LastMsg = m.ID
 		w.put(c)
-		w.change(Change{Type: "channel", Channel: c.ID, Data: w.channelJSON(c)})
 	}
 	w.put(m)
+	if m.For == "" {
+		w.change(Change{Type: "channel", Channel: c.ID, Data: w.channelJSON(c)}) // after the message: it counts them
+	}
 	w.show(m)
 	if m.For == "" && m.Failure == "" {
 		w.emit("MESSAGE_CREATE", m.ID, c, w.eventMessage(m))

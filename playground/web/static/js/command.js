@@ -32,6 +32,15 @@ export class CommandLine {
     if (!this.fields.length && !this.optional.length) this.submit.focus();
   }
 
+  // type fills in the first field.
+  type(text) {
+    const f = this.fields[0];
+    if (!f) return;
+    f.input.value = text;
+    fit(f.input);
+    f.input.focus();
+  }
+
   refreshMore() {
     const left = this.optional.filter((o) => !this.fields.some((f) => f.option === o)).length;
     this.submit ??= h("button.send", { type: "button", onclick: () => this.send(), title: "Send (Enter)" }, "Send");
@@ -65,7 +74,7 @@ export class CommandLine {
       this.suggest(f);
     });
     f.input.addEventListener("keydown", (e) => this.key(e, f));
-    f.input.addEventListener("blur", () => setTimeout(() => !this.el.contains(document.activeElement) && this.menu.close(), 150));
+    f.input.addEventListener("blur", () => setTimeout(() => this.el.contains(document.activeElement) || this.menu.close(), 150));
     this.fields.push(f);
     this.pills.insertBefore(f.el, this.more.parentNode ? this.more : null);
     fit(f.input);

@@ -52,7 +52,7 @@ input.addEventListener("keydown", (e) => {
     if (own) startEdit(own);
   }
 });
-input.addEventListener("blur", () => setTimeout(() => menu.close(), 150));
+input.addEventListener("blur", () => setTimeout(() => dock.contains(document.activeElement) || menu.close(), 150));
 picker.addEventListener("change", () => {
   chosen = [...chosen, ...picker.files].slice(0, 10);
   picker.value = "";
@@ -114,6 +114,14 @@ function enterCommand(definition) {
   command = new CommandLine(definition, menu, leaveCommand);
   line.replaceChildren(command.el);
   command.focus();
+}
+
+// startCommand opens a command with its first option filled in.
+export function startCommand(name, text) {
+  const definition = commandItems().find((c) => c.name === name);
+  if (!definition) return toast("/" + name + " is not registered yet");
+  enterCommand(definition);
+  command.type(text);
 }
 
 function leaveCommand() {

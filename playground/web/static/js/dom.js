@@ -30,16 +30,16 @@ export function fill(el, ...children) {
 
 const paths = {
   hash: "M9 4 7 20M17 4l-2 16M4 9h17M3 15h17",
-  thread: "M5 4h14a2 2 0 0 1 2 2v8a2 2 0 0 1-2 2h-6l-5 4v-4H5a2 2 0 0 1-2-2V6a2 2 0 0 1 2-2ZM7.500 8.500h9M7.500 12h5",
+  thread: "M5 4h14a2 2 0 0 1 2 2v8a2 2 0 0 1-2 2h-6l-5 4v-4H5a2 2 0 0 1-2-2V6a2 2 0 0 1 2-2ZM7.5 8.5h9M7.5 12h5",
   panel: "M4 5h16v14H4zM14 5v14",
   menu: "M4 7h16M4 12h16M4 17h16",
   down: "m6 9 6 6 6-6",
   right: "m9 6 6 6-6 6",
-  eye: "M2.500 12s3.500-6.500 9.500-6.500 9.500 6.500 9.500 6.500-3.500 6.500-9.500 6.500S2.500 12 2.500 12ZM12 9.300a2.700 2.700 0 1 1 0 5.400 2.700 2.700 0 0 1 0-5.400Z",
+  eye: "M2.5 12s3.5-6.5 9.5-6.5 9.5 6.5 9.5 6.5-3.5 6.5-9.5 6.5S2.5 12 2.5 12ZM12 9.3a2.7 2.7 0 1 1 0 5.4 2.7 2.7 0 0 1 0-5.4Z",
   reply: "M10 6 4 12l6 6M4 12h10a6 6 0 0 1 6 6v1",
   edit: "m4 20 1-5L16 4l4 4L9 19z",
-  trash: "M4 7h16M9 7V4h6v3M6.500 7l1 13h9l1-13",
-  clock: "M12 7v5l3.500 2M12 3a9 9 0 1 1 0 18 9 9 0 0 1 0-18Z",
+  trash: "M4 7h16M9 7V4h6v3M6.5 7l1 13h9l1-13",
+  clock: "M12 7v5l3.5 2M12 3a9 9 0 1 1 0 18 9 9 0 0 1 0-18Z",
   bolt: "M13 3 5 14h6l-1 7 8-11h-6z",
   rows: "M4 5h16v14H4zM4 10h16M10 10v9",
   wire: "M3 12h4l2-6 4 12 3-9 2 3h3",
@@ -48,7 +48,7 @@ const paths = {
   file: "M6 3h8l4 4v14H6zM14 3v4h4",
   check: "m5 12 5 5 9-10",
   lock: "M7 11V8a5 5 0 0 1 10 0v3M5 11h14v9H5z",
-  anchor: "M12 8v12m0 0c-4 0-7-2.500-7.500-6M12 20c4 0 7-2.500 7.500-6M8 11h8M12 3.500a2.200 2.200 0 1 1 0 4.400 2.200 2.200 0 0 1 0-4.400Z",
+  anchor: "M12 8v12m0 0c-4 0-7-2.5-7.5-6M12 20c4 0 7-2.5 7.5-6M8 11h8M12 3.5a2.2 2.2 0 1 1 0 4.4 2.2 2.2 0 0 1 0-4.4Z",
 };
 
 // icon is a stroked 24×24 drawing.
@@ -76,5 +76,5 @@ export function avatar(user, size = 40) {
 export function toast(text, kind = "error") {
   const el = h("div.toast.toast-" + kind, text);
   document.getElementById("toasts").append(el);
-  setTimeout(() => el.remove(), 6000);
+  setTimeout(() => el.remove(), kind === "error" ? 6000 : 2500);
 }

@@ -5,7 +5,7 @@ import { avatar, fill, h, icon, toast } from "./dom.js";
 import { inline, markdown } from "./markdown.js";
 import { componentRows } from "./components.js";
 import { channelById, me, now, on, openChannel, roleColor, store, userById } from "./store.js";
-import { startEdit, startReply } from "./composer.js";
+import { startCommand, startEdit, startReply } from "./composer.js";
 
 const EPHEMERAL = 64, LOADING = 128, HAS_THREAD = 32;
 const STARTER = 21, THREAD_CREATED = 18, REPLY = 19;
@@ -85,7 +85,14 @@ function intro() {
   const owner = isThread ? userById(c.owner_id) : null;
   return h("li.intro", h("span.intro-icon", icon(isThread ? "thread" : "hash", 34)),
     h("h1", isThread ? c.name : `Welcome to #${c.name}!`),
-    h("p", isThread ? ["Started by ", h("strong", owner?.label ?? "someone")] : ["This is the start of the ", h("strong", "#" + c.name), " channel. ", c.topic ?? ""]));
+    h("p", isThread ? ["Started by ", h("strong", owner?.label ?? "someone")] : ["This is the start of the ", h("strong", "#" + c.name), " channel. ", c.topic ?? ""]),
+    c.id === store.state.home && store.messages.size === 0 ? suggestions() : null);
+}
+
+// suggestions are things to ask, for whoever sees the page for the first time.
+function suggestions() {
+  const list = store.state.suggestions ?? [];
+  return h("div.suggestions", list.map((text) => h("button.suggestion", { onclick: () => startCommand("ask", text) }, h("span.slash", "/ask"), text)));
 }
 
 // row is one message.
@@ -144,7 +151,7 @@ function body(m) {
   if (m.edited_timestamp) {
     const mark = h("span.edited", { title: m.edited_timestamp }, "(edited)");
     const last = text.at(-1);
-    if (last?.classList?.contains("para")) last.append(" ", mark);
+    if (last?.matches?.(".para, .small, .heading")) last.append(" ", mark);
     else text.push(mark);
   }
   return [

@@ -2,7 +2,7 @@
 
 import { api } from "./api.js";
 import { fill, h } from "./dom.js";
-import { store } from "./store.js";
+import { on, store } from "./store.js";
 
 const ROWS = 12; // shown per table, the newest
 const closed = new Set();
@@ -24,7 +24,7 @@ export function drawRecords(el, visible) {
       fill(el, h("div.nothing", h("strong", "No records"), h("span", err.message)));
     }
   };
-  look();
+  on("online", look);
   setInterval(look, 1000);
 }
 
