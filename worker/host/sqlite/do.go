@@ -62,8 +62,11 @@ func run(stmt *sqlite3.Stmt, args []store.Value) ([]store.Row, error) {
 		}
 	}
 	var rows []store.Row
-	columns, size := stmt.ColumnCount(), 0
+	columns, size := -1, 0
 	for stmt.Step() {
+		if columns < 0 {
+			columns = stmt.ColumnCount() // not before: the first step may prepare it again for a changed schema
+		}
 		row := make(store.Row, columns)
 		for i := range row {
 			n, err := column(stmt, i, &row[i])
