@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 	"unicode/utf8"
 )
@@ -15,7 +16,8 @@ func FuzzDecode(f *testing.F) {
 		events(aStart) + aText("0", "Hi") + aTool("1", "t", "bash", `{"a":1}`) + events(aEnd("tool_use"), aStop),
 		events(aStart, `{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"t"}}`, `{"type":"content_block_delta","index":0,"delta":{"signature":"s"}}`, aEnd("end_turn"), aStop),
 		oDelta(`{"content":"H","reasoning":"r"}`) + oDelta(`{"tool_calls":[{"index":0,"id":"t","function":{"name":"b","arguments":"{\"a\":1}"}}]}`) + oEnd("tool_calls"),
-		events(`{"error":{"message":"x","code":429}}`), events(`{"type":"error","error":{"type":"overloaded_error"}}`),
+		events(`{"error":{"message":"x","code":429}}`), strings.Repeat(oDelta(`{"content":"a\n"}`), 3),
+		events(aStart) + aText("0", "a") + strings.Repeat(events(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"b"}}`), 3), events(`{"type":"error","error":{"type":"overloaded_error"}}`),
 	}
 	for _, s := range seeds {
 		f.Add(200, []byte(s), uint8(3))
@@ -23,6 +25,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, status int, body []byte, size uint8) {
 		for _, format := range []string{Anthropic, OpenAI} {
+			same(t, format, body)
 			a, fail := Decode(format, status, map[string]string{"retry-after": string(body)}, body)
 			checkPromises(t, a, fail)
 			d := NewDecoder(format)

@@ -17,18 +17,10 @@ type pattern struct {
 	thought    bool // the string belongs to Thought, otherwise to the last block
 }
 
-// textKeys are the fields whose strings pile up to an answer, as they stand before the string.
-var textKeys = map[string][][]byte{
-	Anthropic: keys("text", "partial_json", "thinking"),
-	OpenAI:    keys("content", "reasoning_content", "reasoning", "arguments"),
-}
-
-func keys(names ...string) [][]byte {
-	var out [][]byte
-	for _, n := range names {
-		out = append(out, []byte(`"`+n+`":"`), []byte(`"`+n+`": "`))
-	}
-	return out
+// textFields are the names, quoted, of the fields whose strings pile up to an answer.
+var textFields = map[string][][]byte{
+	Anthropic: {[]byte(`"text"`), []byte(`"partial_json"`), []byte(`"thinking"`)},
+	OpenAI:    {[]byte(`"content"`), []byte(`"reasoning_content"`), []byte(`"reasoning"`), []byte(`"arguments"`)},
 }
 
 // take adds the string of an event of this pattern. It returns false, and changes nothing, for any other event.
@@ -106,24 +98,51 @@ func learn(format string, g *gathered, before mark, data []byte) *pattern {
 	if added == nil || after != before {
 		return nil
 	}
-	found := 0
-	for _, k := range textKeys[format] {
-		at := bytes.Index(data, k)
-		if at < 0 {
-			continue
-		}
-		found++
-		at += len(k)
-		end := closingQuote(data, at)
-		if text, ok := plainString(data[at:end]); !ok || !bytes.Equal(text, added) || bytes.Contains(data[at:], k) {
-			return nil
-		}
-		p.head, p.tail = bytes.Clone(data[:at]), bytes.Clone(data[end:])
-	}
-	if found != 1 {
+	at := onlyString(format, data)
+	if at < 0 {
 		return nil
 	}
+	end := closingQuote(data, at)
+	text, ok := plainString(data[at:end])
+	if !ok || !bytes.Equal(text, added) || !plainASCII(data[:at]) || !plainASCII(data[end:]) {
+		return nil
+	}
+	p.head, p.tail = bytes.Clone(data[:at]), bytes.Clone(data[end:])
 	return p
+}
+
+// onlyString is where the string of the only text field begins that has one; -1 when it is not the only one, or when
+// a field is there twice in whatever case, which JSON decoding would take for one.
+func onlyString(format string, data []byte) int {
+	lower, at := bytes.ToLower(data), -1
+	for _, name := range textFields[format] {
+		first := bytes.Index(lower, name)
+		if first < 0 {
+			continue
+		}
+		value := bytes.TrimPrefix(bytes.TrimPrefix(data[first+len(name):], []byte(":")), []byte(" "))
+		if bytes.Contains(lower[first+1:], name) || len(lower) != len(data) {
+			return -1
+		}
+		if !bytes.HasPrefix(value, []byte(`"`)) {
+			continue
+		}
+		if at >= 0 {
+			return -1
+		}
+		at = len(data) - len(value) + 1
+	}
+	return at
+}
+
+// plainASCII says that no escape and no letter beyond ASCII can make a field's name of something else.
+func plainASCII(b []byte) bool {
+	for _, c := range b {
+		if c == '\\' || c >= 0x80 {
+			return false
+		}
+	}
+	return true
 }
 
 // closingQuote is where the JSON string ends whose inside begins at from.

@@ -150,6 +150,8 @@ func TestDialogues(t *testing.T) {
 		{name: "nothing is offered", ask: "list the files", tools: []string{"other"}, calls: []string{}, says: []string{"I cannot list the files"}},
 		{name: "list", ask: "list the files", world: world{`glob {"pattern":"*"}`: goFiles}, says: []string{"The project has 4 entries", "main_test.go"}},
 		{name: "list a folder that is not there", ask: "list the files in cmd", calls: []string{`glob {"pattern":"cmd/*"}`}, says: []string{"it failed", "no such file"}},
+		{name: "an empty folder", ask: "list the files", world: world{`glob {"pattern":"*"}`: "no files match"}, says: []string{"I found no files"}},
+		{name: "an empty project", ask: "what does this project do?", world: world{`glob {"pattern":"*"}`: "(no output)"}, says: []string{"no files yet"}},
 		{name: "tree", ask: "show the tree", world: world{`glob {"pattern":"**/*"}`: "a/b/c.go\na/d.go\ne.go"}, says: []string{"a/\n  b/\n    c.go\n  d.go\ne.go"}},
 		{name: "read", ask: "read main.go", world: world{`read {"path":"main.go"}`: "package main ```"}, says: []string{"````go\npackage main ```\n````"}},
 		{name: "a range", ask: "show lines 3-5 of main.go", world: world{`read {"limit":3,"offset":3,"path":"main.go"}`: "x"}, says: []string{"`main.go`, lines 3–5"}},

@@ -115,7 +115,7 @@ func list(t *turn, a []string) (string, bool) {
 	case o.kind != ok:
 		return o.excuse("list the files of " + where), true
 	}
-	names := lines(o.text)
+	names := paths(o.text)
 	if len(names) == 0 {
 		return "I found no files in " + where + ".", true
 	}
@@ -137,10 +137,10 @@ func tree(t *turn, a []string) (string, bool) {
 	case o.kind != ok:
 		return o.excuse("list the files"), true
 	}
-	if len(lines(o.text)) == 0 {
+	if len(paths(o.text)) == 0 {
 		return "I found no files there.", true
 	}
-	return where + ":" + block(drawTree(lines(o.text))), true
+	return where + ":" + block(drawTree(paths(o.text))), true
 }
 
 // drawTree indents paths below their folders.
@@ -189,8 +189,8 @@ func findFiles(t *turn, a []string) (string, bool) {
 	case o.kind != ok:
 		return o.excuse("look for " + code(name)), true
 	}
-	found := lines(o.text)
-	if len(found) == 0 || strings.HasPrefix(strings.ToLower(found[0]), "no ") {
+	found := paths(o.text)
+	if len(found) == 0 {
 		return "No file matches " + code(name) + ".", true
 	}
 	return fmt.Sprintf("%s for %s:%s", capital(count(len(found), "match")), code(name), block(o.text)), true

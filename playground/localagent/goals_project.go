@@ -13,11 +13,7 @@ func top(t *turn) ([]string, outcome, bool) {
 	if !done || o.kind != ok {
 		return nil, o, done
 	}
-	var names []string
-	for _, l := range lines(o.text) {
-		names = append(names, strings.TrimPrefix(strings.TrimSpace(l), "./"))
-	}
-	return names, o, true
+	return paths(o.text), o, true
 }
 
 // find is the first name that one of the patterns matches in any case, "" when there is none.

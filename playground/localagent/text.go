@@ -66,6 +66,18 @@ func lines(s string) []string {
 	return out
 }
 
+// paths are the lines of a glob result; a sentence such as "no files match" is none.
+func paths(s string) []string {
+	var out []string
+	for _, l := range lines(s) {
+		if lower := strings.ToLower(l); strings.HasPrefix(l, "(") || strings.HasPrefix(l, "…") || strings.HasPrefix(lower, "no ") {
+			continue
+		}
+		out = append(out, strings.TrimPrefix(strings.TrimSpace(l), "./"))
+	}
+	return out
+}
+
 var numbered = regexp.MustCompile(`^ *(\d+)(?:\t|: |\| ?|→ ?)`)
 
 // withoutNumbers takes the line numbers off a read result, when every line has one.
