@@ -2,6 +2,15 @@
 //
 // It judges what would run, never what a model says about it. It is pure: the core calls it on what it can see
 // (the lexical stage), the runner calls it again on resolved paths.
+//
+// In a rule's pattern * stands for any text; the most specific rule wins, that is the one with the most characters
+// that are no *, and among equals the stricter. A rule of the bash section is matched with the words of one simple
+// command, unquoted, joined by spaces. Rules that ask or deny are also read loosely: "rm -rf *" is rm -r x -f, too.
+// The bash pattern "fetch | execute" speaks of every download that would be run. What cannot be seen through asks,
+// whatever a rule like "*" allows.
+//
+// What is left to the runner's stage and the sandbox's masks: links, the contents of variables as plain arguments,
+// and files that a program finds by itself (grep -r, or the pattern *).
 package policy
 
 import "encoding/json"

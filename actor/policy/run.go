@@ -29,7 +29,7 @@ func (c *call) ask(format string, args ...any) {
 // run judges a simple command and what it runs.
 func (s *shell) run(argv []word) {
 	if s.count >= maxCommands || len(argv) > maxWords {
-		s.note(Ask, "unresolved → ask", fmt.Sprintf("More than %d commands, or %d words in one.", maxCommands, maxWords))
+		s.unresolved(clip(argv[0].text, 80), fmt.Sprintf("More than %d commands, or %d words in one.", maxCommands, maxWords))
 		return
 	}
 	name := argv[0]
@@ -213,9 +213,6 @@ func (s *shell) argument(w word) {
 
 // candidate judges a text that may be a path. external: also when it lies outside the project.
 func (s *shell) candidate(w word, text string, external bool) {
-	if strings.HasPrefix(text, "~") && !w.tilde && text == w.text {
-		text = "./" + text // a quoted ~ is a name
-	}
 	if (strings.HasPrefix(text, "-") || strings.Trim(text, unseen) == "") && !hidden(s.p, text) {
 		return
 	}

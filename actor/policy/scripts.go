@@ -117,7 +117,7 @@ func awkCommand(_ *shell, c *call) {
 			c.ask("The option %q of awk is not understood.", clip(w.text, 40))
 		case !program:
 			program = true
-			if !w.lit || strings.ContainsAny(w.text, "|>@") || strings.Contains(w.text, "system") || strings.Contains(w.text, "getline") || strings.Contains(w.text, "<") {
+			if !w.lit || strings.ContainsAny(w.text, "|>@") || strings.Contains(w.text, "system") || strings.Contains(w.text, "getline") || strings.ContainsAny(w.text, "<") || strings.Contains(w.text, "ARG") {
 				c.ask("The program of awk may run commands or use files.")
 			}
 		default:
