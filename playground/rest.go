@@ -32,7 +32,7 @@ type handler func(*Server, *call) (int, any, error)
 
 // serveAPI is Discord's REST API.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
-	p := strings.TrimPrefix(strings.TrimPrefix(r.URL.EscapedPath(), "/api"), "/v10")
+	p := canonical(strings.TrimPrefix(strings.TrimPrefix(r.URL.EscapedPath(), "/api"), "/v10"))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
 	entry, finish := s.newEntry("rest", r.Method, withQuery(p, r.URL.RawQuery), body)
 	h := w.Header()
@@ -198,6 +198,17 @@ func violationBody(v []string) (int, []byte) {
 	}
 	return http.StatusBadRequest, mustJSON(obj{"message": "Invalid Form Body", "code": 50035,
 		"errors": obj{"request": obj{"_errors": list}}})
+}
+
+// canonical writes an escaped path in one way: @discordjs/rest asks for /users/%40me.
+func canonical(p string) string {
+	segs := strings.Split(p, "/")
+	for i, seg := range segs {
+		if plain, err := url.PathUnescape(seg); err == nil {
+			segs[i] = url.PathEscape(plain)
+		}
+	}
+	return strings.Join(segs, "/")
 }
 
 func withQuery(p, query string) string {

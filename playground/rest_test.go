@@ -18,6 +18,7 @@ func TestRESTContract(t *testing.T) {
 		status, code             int
 	}{
 		{"me", "GET", "/users/@me", "", 200, 0},
+		{"me, as discord.js spells it", "GET", "/users/%40me", "", 200, 0},
 		{"application", "GET", "/applications/@me", "", 200, 0},
 		{"gateway", "GET", "/gateway", "", 200, 0},
 		{"gateway of a bot", "GET", "/gateway/bot", "", 200, 0},
