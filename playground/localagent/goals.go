@@ -3,6 +3,7 @@ package localagent
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -98,49 +99,77 @@ func runCommand(t *turn, a []string) (string, bool) {
 	return o.excuse("run " + code(line)), true
 }
 
-// list shows a folder: of the project without an argument.
-func list(t *turn, a []string) (string, bool) {
-	dir := "."
+// folder is a path as the tools take it, and as it is shown: "" and "the project" for the project itself.
+func folder(a []string) (dir, shown string) {
 	if len(a) > 0 {
-		dir = strings.TrimSuffix(a[0], "/")
+		dir = strings.TrimSuffix(strings.TrimPrefix(a[0], "./"), "/")
 	}
-	pattern, where := "*", "the project"
-	if dir != "." {
-		pattern, where = dir+"/*", code(dir)
+	if dir == "" || dir == "." {
+		return "", "the project"
 	}
-	o, done := t.glob(pattern)
+	return dir, code(dir)
+}
+
+// list shows what is right in a folder: of the project without an argument.
+func list(t *turn, a []string) (string, bool) {
+	dir, where := folder(a)
+	o, done := t.glob("*", dir)
 	switch {
 	case !done:
 		return "", false
 	case o.kind != ok:
 		return o.excuse("list the files of " + where), true
 	}
-	names := paths(o.text)
+	names := entries(paths(o.text), dir)
 	if len(names) == 0 {
 		return "I found no files in " + where + ".", true
 	}
-	return fmt.Sprintf("%s has %s:%s", capital(where), count(len(names), "entry"), block(strings.Join(names, "\n"))), true
+	answer := fmt.Sprintf("%s has %s:%s", capital(where), count(len(names), "entry"), block(strings.Join(names, "\n")))
+	if strings.Contains(o.text, " omitted") {
+		answer += "\nThe project has more files than the tool lists, so there may be more entries."
+	}
+	return answer, true
+}
+
+// entries are the files and folders right in dir, folders with a slash and the number of their files.
+func entries(all []string, dir string) []string {
+	var names []string
+	inside := map[string]int{}
+	for _, p := range all {
+		if dir != "" {
+			p = strings.TrimPrefix(p, dir+"/")
+		}
+		name, _, deep := strings.Cut(p, "/")
+		if !deep {
+			names = append(names, name)
+			continue
+		}
+		if inside[name]++; inside[name] == 1 {
+			names = append(names, name+"/")
+		}
+	}
+	for i, n := range names {
+		if stem, isDir := strings.CutSuffix(n, "/"); isDir && inside[stem] > 0 {
+			names[i] = fmt.Sprintf("%s (%s)", n, count(inside[stem], "file"))
+		}
+	}
+	return names
 }
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 func tree(t *turn, a []string) (string, bool) {
-	pattern, where := "**/*", "The project"
-	if len(a) > 0 && a[0] != "" && a[0] != "." {
-		dir := strings.TrimSuffix(a[0], "/")
-		pattern, where = dir+"/**/*", code(dir)
-	}
-	o, done := t.glob(pattern)
+	dir, where := folder(a)
+	o, done := t.glob("*", dir)
 	switch {
 	case !done:
 		return "", false
 	case o.kind != ok:
-		return o.excuse("list the files"), true
+		return o.excuse("list the files of " + where), true
+	case len(paths(o.text)) == 0:
+		return "I found no files in " + where + ".", true
 	}
-	if len(paths(o.text)) == 0 {
-		return "I found no files there.", true
-	}
-	return where + ":" + block(drawTree(paths(o.text))), true
+	return capital(where) + ":" + block(drawTree(paths(o.text))), true
 }
 
 // drawTree indents paths below their folders.
@@ -179,10 +208,7 @@ func findFiles(t *turn, a []string) (string, bool) {
 	if !strings.ContainsAny(name, "*?[") && !strings.Contains(name, ".") {
 		name = "*" + name + "*"
 	}
-	if !strings.Contains(name, "/") {
-		name = "**/" + name
-	}
-	o, done := t.glob(name)
+	o, done := t.glob(name, "")
 	switch {
 	case !done:
 		return "", false
@@ -207,7 +233,7 @@ func shown(o outcome, done bool, file, title string) (string, bool) {
 		return "", false
 	case o.kind != ok:
 		return o.excuse("read " + code(file)), true
-	case o.text == "":
+	case o.text == "", strings.HasSuffix(o.text, " is empty") && !strings.Contains(o.text, "\n"):
 		return code(file) + " is empty.", true
 	}
 	return title + ":" + fenced(o.text, languageOf(file)), true
@@ -227,14 +253,22 @@ func readHead(t *turn, a []string) (string, bool) {
 	return shown(o, done, a[1], fmt.Sprintf("The first %d lines of %s", n, code(a[1])))
 }
 
-// readTail reads the whole file, for its length is not known before.
+var fileLength = regexp.MustCompile(`(?m)^… .*the file has (\d+) lines.*$`)
+
+// readTail reads the file, and once more near its end when it is too long to be shown at once.
 func readTail(t *turn, a []string) (string, bool) {
+	n := number(a[0], 10)
 	o, done := t.read(a[1], 0, 0)
 	if done && o.kind == ok {
-		all := strings.Split(o.text, "\n")
-		o.text = strings.Join(all[max(0, len(all)-number(a[0], 10)):], "\n")
+		if m := fileLength.FindStringSubmatch(o.text); m != nil {
+			o, done = t.read(a[1], max(1, number(m[1], 1)-n+1), n)
+		}
 	}
-	return shown(o, done, a[1], fmt.Sprintf("The last %s lines of %s", a[0], code(a[1])))
+	if done && o.kind == ok {
+		all := strings.Split(o.text, "\n")
+		o.text = strings.Join(all[max(0, len(all)-n):], "\n")
+	}
+	return shown(o, done, a[1], fmt.Sprintf("The last %d lines of %s", n, code(a[1])))
 }
 
 // readRange takes (from, to, file) or (file, from, to): the rules have both orders.

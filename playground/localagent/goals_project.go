@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// top is the list of the project's top-level files, as glob shows them.
+// top is the list of the project's top-level files. Folders are not among them: glob lists files.
 func top(t *turn) ([]string, outcome, bool) {
-	o, done := t.glob("*")
+	o, done := t.glob("/*", "")
 	if !done || o.kind != ok {
 		return nil, o, done
 	}

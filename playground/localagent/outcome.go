@@ -26,7 +26,25 @@ type outcome struct {
 	text string
 }
 
-var exitStatus = regexp.MustCompile(`(?m)^(?:exit (?:status|code):? ?|\[exit )(-?\d+)\]?\.?\s*$`)
+var killed = regexp.MustCompile(`(?:^|\n)\[killed: [^\n]*\]$`)
+
+var exitStatus = regexp.MustCompile(`\s*(?:^|\n)(?:exit status (-?\d+)|\[exit code (-?\d+), [\d.]+ s\])$`)
+
+// withoutExit takes the lines off the end of a command's output that tell its exit code.
+func withoutExit(s string) (output, code string, found bool) {
+	for {
+		m := exitStatus.FindStringSubmatchIndex(s)
+		if m == nil {
+			return s, code, found
+		}
+		for _, g := range []int{2, 4} {
+			if m[g] >= 0 && !found {
+				code = s[m[g]:m[g+1]]
+			}
+		}
+		found, s = true, s[:m[0]]
+	}
+}
 
 // judge reads a result as Holdfast words it.
 func judge(r model.Result) outcome {
@@ -52,19 +70,12 @@ func judge(r model.Result) outcome {
 		return outcome{kind: interrupted, text: rest}
 	case has("There is no tool"):
 		return outcome{kind: missing, text: rest}
-	case strings.HasSuffix(rest, "The tool ran into its time limit and was stopped."), strings.HasSuffix(rest, "The tool was stopped."):
+	case killed.MatchString(rest), strings.HasSuffix(rest, "The tool ran into its time limit and was stopped."), strings.HasSuffix(rest, "The tool was stopped."):
 		return outcome{kind: stopped, text: rest}
 	}
-	if m := exitStatus.FindAllStringSubmatchIndex(rest, -1); len(m) > 0 {
-		last := m[len(m)-1]
-		if last[1] >= len(rest)-1 {
-			code := rest[last[2]:last[3]]
-			rest = strings.TrimSpace(rest[:last[0]])
-			if code == "0" {
-				return outcome{kind: ok, text: rest}
-			}
-			return outcome{kind: failed, text: strings.TrimSpace(rest + "\n(exit status " + code + ")")}
-		}
+	rest, code, ran := withoutExit(rest)
+	if ran && code != "0" {
+		return outcome{kind: failed, text: strings.TrimSpace(rest + "\n(exit status " + code + ")")}
 	}
 	if isError {
 		return outcome{kind: failed, text: rest}

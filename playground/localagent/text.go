@@ -104,7 +104,7 @@ type hit struct {
 	text string
 }
 
-var hitLine = regexp.MustCompile(`^(.+?):(\d+)(?::\d+)?[:\t] ?(.*)$`)
+var hitLine = regexp.MustCompile(`^(.+?):(\d+):(.*)$`)
 
 // hits reads "path:line:text" lines; others are not counted.
 func hits(s string) []hit {

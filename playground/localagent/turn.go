@@ -19,9 +19,9 @@ const maxCalls = 40
 // when the transcript has the result the goal goes on, otherwise the call becomes pending and the goal waits. So the
 // transcript is the only memory.
 type turn struct {
-	question string // what persons wrote in this turn
-	before   string // what they wrote in the turn before it
-	offered  map[string]bool
+	question string            // what persons wrote in this turn
+	before   string            // what they wrote in the turn before it
+	offered  map[string]string // tools, with their schemas
 	history  []*made
 	pending  []model.Call
 	done     int  // calls in the history
@@ -43,9 +43,9 @@ type made struct {
 func changing(tool string) bool { return tool == "bash" || tool == "write" || tool == "edit" }
 
 func newTurn(q chat.Request) *turn {
-	t := &turn{offered: map[string]bool{}, calls: q.Calls()}
+	t := &turn{offered: map[string]string{}, calls: q.Calls()}
 	for _, tool := range q.Tools {
-		t.offered[tool.Name] = true
+		t.offered[tool.Name] = string(tool.Schema)
 	}
 	begin := turnBegin(q.Messages, len(q.Messages))
 	t.question = questions(q.Messages[begin:])
@@ -134,7 +134,7 @@ type args map[string]any
 
 // call gives the outcome of a tool call, or makes it pending and returns false.
 func (t *turn) call(tool string, a args) (outcome, bool) {
-	if !t.offered[tool] {
+	if _, offered := t.offered[tool]; !offered {
 		return outcome{kind: missing, text: tool}, true
 	}
 	for k, v := range a {
@@ -173,10 +173,18 @@ func (t *turn) read(path string, offset, limit int) (outcome, bool) {
 	return t.call("read", args{"path": path, "offset": offset, "limit": limit})
 }
 
-func (t *turn) glob(pattern string) (outcome, bool) { return t.call("glob", args{"pattern": pattern}) }
+// glob lists files: "*" everywhere below dir, "/*" right in it. An empty dir is the project.
+func (t *turn) glob(pattern, dir string) (outcome, bool) {
+	return t.call("glob", args{"pattern": pattern, "path": dir})
+}
 
-func (t *turn) grep(pattern, path, include string) (outcome, bool) {
-	return t.call("grep", args{"pattern": pattern, "path": path, "include": include})
+// grep searches; the argument that narrows the files has the name that the tool's schema gives it.
+func (t *turn) grep(pattern, path, files string) (outcome, bool) {
+	name := "glob"
+	if strings.Contains(t.offered["grep"], `"include"`) {
+		name = "include"
+	}
+	return t.call("grep", args{"pattern": pattern, "path": path, name: files})
 }
 
 // run works on the intents in their order and returns the answers of those that are done. What only looks runs side
