@@ -39,6 +39,7 @@ func (l *limits) spend(h http.Header, operation, major string, now time.Time) bo
 	key := operation + " " + major
 	b := l.buckets[key]
 	if b == nil || !now.Before(b.until) {
+		l.forget(now)
 		b = &bucket{until: now.Add(bucketTime)}
 		l.buckets[key] = b
 	}
@@ -51,6 +52,15 @@ func (l *limits) spend(h http.Header, operation, major string, now time.Time) bo
 	h.Set("X-RateLimit-Reset", fmt.Sprintf("%.3f", float64(b.until.UnixMilli())/1000))
 	h.Set("X-RateLimit-Reset-After", fmt.Sprintf("%.3f", left))
 	return b.used <= bucketSize
+}
+
+// forget drops what is over; each interaction's token has a bucket of its own.
+func (l *limits) forget(now time.Time) {
+	for key, b := range l.buckets {
+		if !now.Before(b.until) {
+			delete(l.buckets, key)
+		}
+	}
 }
 
 // limited is the answer 429; retry is in seconds.

@@ -102,9 +102,17 @@ func (w *World) add(m *Message, c *Channel) {
 	}
 }
 
-// show tells the page.
+// show tells the page, in a thread that the message opened too.
 func (w *World) show(m *Message) {
 	w.change(Change{Type: "message", Channel: m.Channel, For: m.For, Data: w.viewMessage(m)})
+	if m.Flags&FlagHasThread == 0 {
+		return
+	}
+	for _, id := range w.lines[m.ID] {
+		if starter := w.messages[id]; starter.Type == MsgThreadStarter {
+			w.change(Change{Type: "message", Channel: m.ID, Data: w.viewMessage(starter)})
+		}
+	}
 }
 
 // find is a message of a channel that is not ephemeral.

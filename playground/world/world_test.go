@@ -174,3 +174,30 @@ func TestRefusedDraftsLeaveNothing(t *testing.T) {
 		t.Errorf("content %q, edited %v", got["content"], got["edited_timestamp"])
 	}
 }
+
+// TestThreadShowsItsOpeningMessage: an edit of the message that opened a thread is seen in the thread as well.
+func TestThreadShowsItsOpeningMessage(t *testing.T) {
+	var seen []Change
+	w, err := Open(Options{Clock: &clock.Shifted{}, Watch: func(c Change) { seen = append(seen, c) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _, err := w.Post(ApplicationID, ChannelID, text("working"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := m["id"].(string)
+	if _, err := w.OpenThread(ApplicationID, ChannelID, id, ThreadDraft{Name: "t"}); err != nil {
+		t.Fatal(err)
+	}
+	seen = nil
+	if _, err := w.Edit(ApplicationID, ChannelID, id, text("the answer")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range seen {
+		if c.Channel == id && c.Type == "message" && c.Data.(obj)["referenced_message"].(obj)["content"] == "the answer" {
+			return
+		}
+	}
+	t.Errorf("the thread was told nothing: %v", seen)
+}
