@@ -53,6 +53,7 @@
 //	kill edge WHEN WHAT POINT             the next edge that starts dies there: "before commit admit" (docs/protocol.md)
 //	stall edge WHEN WHAT POINT DURATION   the next edge that starts hangs there
 //	wait edge down                        until it died
+//	wait card overdue                     until the deadline that the newest card shows has passed
 //	start edge
 //	kill runner                           at once; before anything has started: there is none
 //	start runner
@@ -74,7 +75,7 @@
 //	expect messages N                     of the bot, those that only one person sees left out
 //	expect threads N
 //	expect final edits N                  accepted edits of the newest anchor that show the end
-//	expect card STATE                     the newest approval card: pending, approved, denied, expired, cancelled
+//	expect card STATE                     the newest approval card: pending, approved, denied, expired, cancelled, decided
 //	expect told TEXT                      what the person's last command or press was answered with
 //	expect one told TEXT                  exactly one answer of the race
 //	expect choice TEXT                    the last choices hold it

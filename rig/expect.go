@@ -8,8 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // equal compares a count that only grows: one that was passed will not come back.
@@ -126,7 +129,7 @@ func (p *Play) cardIs(ctx context.Context, want string) error {
 	if open := m.find("a") != ""; open != (state == "pending") {
 		return fmt.Errorf("the card is %s, and its buttons work: %v", state, open)
 	}
-	if state == want {
+	if state == want || want == "decided" && state != "pending" {
 		return nil
 	}
 	err = fmt.Errorf("the card is %s", state)
@@ -134,6 +137,28 @@ func (p *Play) cardIs(ctx context.Context, want string) error {
 		return never{err}
 	}
 	return err
+}
+
+var deadline = regexp.MustCompile(`<t:(\d+):R>`)
+
+// cardOverdue compares the time that the newest card shows with Discord's.
+func (p *Play) cardOverdue(ctx context.Context) error {
+	m, err := p.newest(ctx, "approval card", isCard)
+	if err != nil {
+		return err
+	}
+	shown := deadline.FindStringSubmatch(m.text())
+	if shown == nil {
+		return fmt.Errorf("the card shows no deadline: %q", m.text())
+	}
+	seconds, err := strconv.ParseInt(shown[1], 10, 64)
+	if err != nil {
+		return err
+	}
+	if left := time.Unix(seconds, 0).Sub(p.stage.Clock.Now()); left > 0 {
+		return fmt.Errorf("%s are left", left)
+	}
+	return nil
 }
 
 func (p *Play) toldContains(want string, exactlyOne bool) error {

@@ -106,7 +106,7 @@ var choices = map[string][]string{
 	"WHEN":   {"before", "after"},
 	"WHAT":   {"commit", "effect"},
 	"POINT":  points,
-	"STATE":  {"pending", "approved", "denied", "expired", "cancelled"},
+	"STATE":  {"pending", "approved", "denied", "expired", "cancelled", "decided"},
 }
 
 func checkArgument(kind, value string) error {

@@ -85,6 +85,7 @@ var troubleForms = []form{
 		return p.edgeIsDown()
 	}},
 	{pattern: "wait edge down", act: func(ctx ctxt, p *Play, _ args) error { return p.waitDown(ctx) }},
+	{pattern: "wait card overdue", look: func(ctx ctxt, p *Play, _ args) error { return p.cardOverdue(ctx) }},
 	{pattern: "start edge", stage: true, act: func(ctx ctxt, p *Play, _ args) error {
 		if err := p.edgeIsDown(); err != nil {
 			return err

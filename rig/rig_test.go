@@ -1,11 +1,65 @@
 package rig
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "holdfast-rig-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	buildDir = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+var buildDir string
+
+var (
+	buildBinary  = sync.OnceValues(func() (Programs, error) { return Build(context.Background(), "..", buildDir, false) })
+	buildWorkerd = sync.OnceValues(func() (Programs, error) {
+		if _, err := buildBinary(); err != nil {
+			return Programs{}, err
+		}
+		return Build(context.Background(), "..", buildDir, true)
+	})
+)
+
+// real gives the programs. What is missing fails the test: a scenario that was not played has shown nothing.
+func real(t *testing.T, build func() (Programs, error)) Programs {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("runs real programs for minutes")
+	}
+	p, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestLinked(t *testing.T) {
+	scenarios(t, LinkedHost{}, nil)
+}
+
+func TestSelfhosted(t *testing.T) {
+	p := real(t, buildBinary)
+	scenarios(t, SelfhostedHost{p}, p.StartRunner)
+}
+
+func TestWorkerd(t *testing.T) {
+	p := real(t, buildWorkerd)
+	scenarios(t, WorkerdHost{p}, p.StartRunner)
+}
 
 // scenarios runs every file of testdata that is for the host.
 func scenarios(t *testing.T, h Host, run func(*Stage, string) (Runner, error)) {
@@ -47,8 +101,4 @@ func play(t *testing.T, h Host, run func(*Stage, string) (Runner, error), s Scen
 	if err := p.Run(t.Context()); err != nil {
 		t.Errorf("%s\n%s", strings.TrimSpace(s.Title), err)
 	}
-}
-
-func TestLinked(t *testing.T) {
-	scenarios(t, LinkedHost{}, nil)
 }

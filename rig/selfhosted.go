@@ -76,8 +76,8 @@ func (s *Stage) writeConfig(name string, config map[string]any) (string, error) 
 	return path, os.WriteFile(path, text.Bytes(), 0o600)
 }
 
-// startRunnerProcess runs `holdfast runner` beside the stage's project; name tells runners of one stage apart.
-func (h Programs) startRunnerProcess(s *Stage, name string) (Runner, error) {
+// StartRunner runs `holdfast runner` beside the stage's project; name tells runners of one stage apart.
+func (h Programs) StartRunner(s *Stage, name string) (Runner, error) {
 	config, err := s.writeConfig(name+".toml", map[string]any{
 		"runner": map[string]any{
 			"project": s.Project, "url": s.URL() + "/v1/workspaces/" + s.WorkspaceID(),
