@@ -57,7 +57,7 @@ func ApprovalCard(a Approval) Message {
 }
 
 func approvalHead(a Approval) string {
-	about := " · " + escape(clip(oneLine(a.Tool), 40)) + " · job " + inline(a.Job, 40)
+	about := " · " + escape(oneLine(a.Tool, 40)) + " · job " + inline(a.Job, 40)
 	if a.Requester != "" {
 		about += " · asked by " + mention(a.Requester)
 	}
@@ -80,7 +80,7 @@ func approvalHead(a Approval) string {
 	case Cancelled:
 		return "🚫 **Cancelled**" + by + about
 	}
-	return "**" + escape(clip(oneLine(a.State), 40)) + "**" + by + about
+	return "**" + escape(oneLine(a.State, 40)) + "**" + by + about
 }
 
 func approvalColor(state string) int {
@@ -115,7 +115,7 @@ func approvalFields(a Approval) []Field {
 		add("Rule", inline(a.Rule, 300), false)
 	}
 	if a.State == "" {
-		add("Approvers", lines(a.Approvers, func(s string) string { return clip(oneLine(s), 100) }), true)
+		add("Approvers", lines(a.Approvers, func(s string) string { return oneLine(s, 100) }), true)
 		if a.Expires > 0 {
 			add("Expires", relative(a.Expires), true)
 		}
@@ -123,7 +123,7 @@ func approvalFields(a Approval) []Field {
 	return out
 }
 
-func escapeClip(s string, n int) string { return clip(escape(clip(oneLine(s), n)), 2*n) }
+func escapeClip(s string, n int) string { return clip(escape(oneLine(s, n)), 2*n) }
 
 // lines are as many as fit into a field, and how many do not.
 func lines(list []string, show func(string) string) string {

@@ -66,7 +66,7 @@ const maxSteps = 12
 func RunCard(r Run) Message {
 	head := "**Working**"
 	if r.Phase != "" {
-		head += " · " + escape(clip(oneLine(r.Phase), 120))
+		head += " · " + escape(oneLine(r.Phase, 120))
 	}
 	head += " · job " + inline(r.Job, 40)
 	if r.Started > 0 {
@@ -116,7 +116,7 @@ func (s Step) line() string {
 	if mark == "" {
 		mark = "▫️"
 	}
-	parts := []string{mark + " " + escape(clip(oneLine(s.Tool), 40))}
+	parts := []string{mark + " " + escape(oneLine(s.Tool, 40))}
 	if s.Detail != "" {
 		parts[0] += " " + inline(s.Detail, 90)
 	}
@@ -124,7 +124,7 @@ func (s Step) line() string {
 		parts = append(parts, duration(s.Millis))
 	}
 	if s.Note != "" {
-		parts = append(parts, escape(clip(oneLine(s.Note), 100)))
+		parts = append(parts, escape(oneLine(s.Note, 100)))
 	} else if word := stepWords[s.State]; word != "" {
 		parts = append(parts, word)
 	}
@@ -146,11 +146,11 @@ func runFoot(r Run) string {
 		parts = append(parts, "survived "+count(int64(r.Restarts), "restart"))
 	}
 	if r.UserNote != "" {
-		parts = append(parts, escape(clip(oneLine(r.UserNote), 200)))
+		parts = append(parts, escape(oneLine(r.UserNote, 200)))
 	}
 	foot := ""
 	if r.Notice != "" {
-		foot = "⚠️ " + escape(clip(oneLine(r.Notice), 300)) + "\n"
+		foot = "⚠️ " + escape(oneLine(r.Notice, 300)) + "\n"
 	}
 	if len(parts) > 0 {
 		foot += "-# " + strings.Join(parts, " · ")
@@ -194,7 +194,7 @@ func answerFoot(f Final) string {
 		parts = append(parts, "survived "+count(int64(f.Restarts), "restart"))
 	}
 	if f.Notice != "" {
-		parts = append(parts, escape(clip(oneLine(f.Notice), 200)))
+		parts = append(parts, escape(oneLine(f.Notice, 200)))
 	}
 	return strings.Join(parts, " · ")
 }

@@ -133,9 +133,9 @@ func joinsBefore(s string, i int) bool {
 // regional: a regional indicator; two of them are one flag.
 func regional(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
 
-// oneLine puts a text on one line.
-func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(visible(s), unicode.IsSpace), " ")
+// oneLine puts a text on one line of at most n units. Of a long text only the beginning is looked at.
+func oneLine(s string, n int) string {
+	return clip(strings.Join(strings.FieldsFunc(visible(clip(s, 4*n)), unicode.IsSpace), " "), n)
 }
 
 // visible spells out what would otherwise hide or reorder text: an approver must see what would run.
@@ -160,7 +160,7 @@ func visible(s string) string {
 
 // inline is a text as inline code of at most n units.
 func inline(s string, n int) string {
-	s = clip(strings.ReplaceAll(oneLine(s), "`", "ˋ"), n-2)
+	s = strings.ReplaceAll(oneLine(s, n-2), "`", "ˋ")
 	if s == "" {
 		return "` `"
 	}
