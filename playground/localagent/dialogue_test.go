@@ -107,7 +107,7 @@ func (d *dialogue) next() model.Answer {
 
 const goFiles = "README.md\ngo.mod\nmain.go\nmain_test.go\n"
 
-const readmeText = "     1\t# Greeter\n     2\t\n     3\tGreeter says hello to everybody\n     4\tin many languages.\n     5\t\n     6\t## Use\n     7\t\n     8\tRun it.\n"
+const readmeText = "     1\t# Greeter\n     2\t\n     3\tGreeter says hello to everybody\n     4\tin many languages.\n     5\t\n     6\t    greeter --help\n     7\t\n     8\t## Use\n     9\t\n    10\tRun it.\n"
 
 const denial = "Error: Not run: a person denied this and said: not on a Friday"
 
@@ -127,7 +127,7 @@ func TestDialogues(t *testing.T) {
 		{name: "what it does, and its tests", ask: "what does this project do, and do its tests pass?",
 			world: world{`glob {"pattern":"/*"}`: goFiles, `read {"limit":60,"path":"README.md"}`: readmeText, `bash {"command":"go test ./..."}`: "ok  \tgreeter\t0.01s\n[exit code 0, 1.2 s]"},
 			calls: []string{`glob {"pattern":"/*"}`, `read {"limit":60,"path":"README.md"}`, `bash {"command":"go test ./..."}`},
-			says:  []string{"**Greeter** – Greeter says hello to everybody in many languages.", "Go project", "The tests pass (`go test ./...`)", "ok  \tgreeter"}},
+			says:  []string{"**Greeter** – Greeter says hello to everybody in many languages.", "Go project", "The tests pass (`go test ./...`)", "ok  \tgreeter"}, not: []string{"--help", "Run it"}},
 		{name: "tests fail", ask: "do the tests pass?",
 			world: world{`glob {"pattern":"/*"}`: goFiles, `bash {"command":"go test ./..."}`: "--- FAIL: TestHello (0.00s)\n    main_test.go:9: got hi\nFAIL\n[exit code 1, 0.3 s]\n\nexit status 1"},
 			says:  []string{"The tests do not pass", "Failing: `TestHello`", "got hi", "(exit status 1)"}, not: []string{"tests pass ("}},
@@ -172,6 +172,7 @@ func TestDialogues(t *testing.T) {
 		{name: "write expired", ask: "write \"hello\" to a.txt", world: world{`write {"content":"hello\n","path":"a.txt"}`: "Error: Not run: the approval expired before anybody decided."}, says: []string{"not allowed", "expired before anybody decided"}, not: []string{"I wrote"}},
 		{name: "edit and look", ask: "replace foo with bar in a.go, then show the diff", world: world{`edit {"new":"bar","old":"foo","path":"a.go"}`: "ok", `bash {"command":"git --no-pager diff HEAD"}`: "--- a\n+++ b\n-foo\n+bar"},
 			calls: []string{`edit {"new":"bar","old":"foo","path":"a.go"}`, `bash {"command":"git --no-pager diff HEAD"}`}, says: []string{"I replaced `foo` with `bar`", "1 line added, 1 line removed", "```diff"}},
+		{name: "edit shows the place", ask: "replace foo with bar in a.go", world: world{`edit {"new":"bar","old":"foo","path":"a.go"}`: "edited a.go: 1 replaced, 9 bytes, sha256 00\n… 5 lines omitted before …\n     6\tbar\n"}, says: []string{"in `a.go`.\n```go\n     6\tbar\n```"}, not: []string{"sha256"}},
 		{name: "a file read before and after", ask: "read a.go, then replace foo with bar in a.go, then read a.go", world: world{`read {"path":"a.go"}`: "x", `edit {"new":"bar","old":"foo","path":"a.go"}`: "ok"},
 			calls: []string{`read {"path":"a.go"}`, `edit {"new":"bar","old":"foo","path":"a.go"}`, `read {"path":"a.go"}`}},
 		{name: "one command twice", ask: "run `date +%N`, then run ls and run `date +%N`", world: world{`bash {"command":"date +%N"}`: "7", `bash {"command":"ls"}`: "a"},

@@ -342,13 +342,16 @@ func edit(t *turn, a []string, all bool) (string, bool) {
 	case o.kind != ok:
 		return o.excuse("edit " + code(file)), true
 	}
-	return fmt.Sprintf("I replaced %s with %s in %s.%s", code(from), code(to), code(file), block(diffIn(o.text))), true
+	return fmt.Sprintf("I replaced %s with %s in %s.%s", code(from), code(to), code(file), fenced(around(o.text), languageOf(file))), true
 }
 
-// diffIn is the result of an edit when it shows a diff, else nothing: "ok" needs no quoting.
-func diffIn(s string) string {
-	if strings.Contains(s, "\n") {
-		return s
+// around is what the result of an edit shows of the file, without the line that counts bytes and what is left out.
+func around(s string) string {
+	var out []string
+	for _, l := range lines(s) {
+		if numbered.MatchString(l) {
+			out = append(out, l)
+		}
 	}
-	return ""
+	return strings.Join(out, "\n")
 }

@@ -88,6 +88,9 @@ func overview(t *turn, _ []string) (string, bool) {
 func summary(s string) string {
 	title, paragraph := "", ""
 	for _, block := range strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n\n") {
+		if block = strings.Trim(block, "\n"); strings.HasPrefix(block, "    ") || strings.HasPrefix(block, "\t") {
+			continue // code
+		}
 		block = strings.TrimSpace(block)
 		if rest, ok := strings.CutPrefix(block, "#"); ok {
 			head, more, _ := strings.Cut(strings.TrimLeft(rest, "# "), "\n")

@@ -48,7 +48,7 @@ func withoutExit(s string) (output, code string, found bool) {
 
 // judge reads a result as Holdfast words it.
 func judge(r model.Result) outcome {
-	text := strings.TrimSpace(r.Text)
+	text := strings.TrimRight(strings.TrimLeft(r.Text, "\r\n"), " \t\r\n")
 	rest, isError := strings.CutPrefix(text, "Error: ")
 	isError = isError || r.Error || strings.HasPrefix(text, "Error")
 	has := func(beginnings ...string) bool {
