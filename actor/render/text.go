@@ -54,6 +54,9 @@ func Normalize(text string) string {
 
 // blank: nothing to see, so that a message of it alone is an empty one.
 func blank(r rune) bool {
+	if r > ' ' && r < 0x7f {
+		return false
+	}
 	return unicode.IsSpace(r) || r == 0 || r == '\u200b' || r == '\ufeff' || r == '\u2060' || r == '\u3164' || r == '\u2800'
 }
 
@@ -143,9 +146,7 @@ func visible(s string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
-		hidden := r != '\n' && r != '\t' && (unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) ||
-			r != ' ' && unicode.Is(unicode.Zs, r) || blank(r) && r != ' ' || r >= 0xfe00 && r <= 0xfe0f || r >= 0xe0100 && r <= 0xe01ef || r == 0x115f || r == 0x1160 || r == 0xffa0 || r == 0x034f)
-		if !hidden {
+		if !hidden(r) {
 			b.WriteRune(r)
 			continue
 		}
@@ -156,6 +157,19 @@ func visible(s string) string {
 		b.WriteString("⟨U+" + digits + "⟩")
 	}
 	return b.String()
+}
+
+// hidden: the character is not seen, looks like a plain space, or changes the order of others.
+func hidden(r rune) bool {
+	switch {
+	case r < 0x7f:
+		return r < ' ' && r != '\n' && r != '\t'
+	case r >= 0xfe00 && r <= 0xfe0f, r >= 0xe0100 && r <= 0xe01ef: // variation selectors
+		return true
+	case r == 0x115f, r == 0x1160, r == 0xffa0, r == 0x034f: // fillers and joiners that fonts leave blank
+		return true
+	}
+	return blank(r) || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp, unicode.Zs)
 }
 
 // inline is a text as inline code of at most n units.
