@@ -17,7 +17,8 @@ func (w *work) anchorConfirmed(d delivery, a discordAnswer) {
 		return
 	}
 	w.confirm(d, a.ID)
-	edit := delivery{Kind: deliverEdit, Op: opEdit, Conversation: d.Conversation, Turn: d.Turn, Channel: d.Channel, Message: a.ID, Sent: d.Sent, Due: w.now + editPace}
+	edit := delivery{Kind: deliverEdit, Op: opEdit, Conversation: d.Conversation, Turn: d.Turn, Channel: d.Channel, Message: a.ID, Sent: d.Sent, Due: w.now + editPace,
+		Uncertain: d.Uncertain} // a late PATCH @original may overtake the final edit too (F34)
 	if !live {
 		edit.Final, edit.Due = true, max(w.now, d.Sent+editPace) // it ended before it was confirmed: its answer is owed
 	}

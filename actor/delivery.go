@@ -100,9 +100,9 @@ func (w *work) deliveryOf(turn int64, kind string) (delivery, bool) {
 // newDelivery records a write to make, due now unless the caller says later.
 func (w *work) newDelivery(d delivery) int64 {
 	due := max(d.Due, w.now)
-	row, _ := w.tx.Row(`INSERT INTO delivery(kind, op, conversation, turn, task, channel, message, token, body, part, state, due, sent, final, created_wall)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?) RETURNING id`,
-		d.Kind, d.Op, d.Conversation, orNull(d.Turn), orNull(d.Task), textOrNull(d.Channel), textOrNull(d.Message), d.Token, d.Body, d.Part, due, d.Sent, d.Final, w.wall)
+	row, _ := w.tx.Row(`INSERT INTO delivery(kind, op, conversation, turn, task, channel, message, token, body, part, state, due, sent, final, uncertain, created_wall)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?) RETURNING id`,
+		d.Kind, d.Op, d.Conversation, orNull(d.Turn), orNull(d.Task), textOrNull(d.Channel), textOrNull(d.Message), d.Token, d.Body, d.Part, due, d.Sent, d.Final, d.Uncertain, w.wall)
 	return row.Int(0)
 }
 
@@ -134,12 +134,10 @@ func (w *work) deliveryDue(d delivery) {
 // sendDelivery claims a delivery and asks for its request, unless it has to wait or has nothing to say any more.
 func (w *work) sendDelivery(d delivery) {
 	if d.Channel == "" && d.Op == opCreate {
-		c, ok := w.conversation(d.Conversation)
-		if !ok || c.Place == "" {
+		if d.Channel = w.placeFor(d); d.Channel == "" {
 			w.tx.Exec(`UPDATE delivery SET due = ? WHERE id = ?`, w.now+keepAwake, d.ID)
 			return // settlePlace wakes it
 		}
-		d.Channel = c.Place
 		w.tx.Exec(`UPDATE delivery SET channel = ? WHERE id = ?`, d.Channel, d.ID)
 	}
 	if w.mustWait(d) {
@@ -159,6 +157,19 @@ func (w *work) sendDelivery(d delivery) {
 	e.ID, e.Epoch, e.Type, e.Lane, e.Target = fmt.Sprintf("d%d", d.ID), d.Epoch, EffectHTTP, fmt.Sprintf("delivery:%d", d.ID), "discord"
 	e.Point, e.TimeoutMS = pointOf(d), deliverTimeout
 	w.do(e)
+}
+
+// placeFor is where a conversation's message goes: its place, nothing while a delivery is under way that will make
+// one, and otherwise the channel it was begun in, where a thread is then opened under it.
+func (w *work) placeFor(d delivery) string {
+	c, ok := w.conversation(d.Conversation)
+	if !ok || c.Place != "" {
+		return c.Place
+	}
+	if _, coming := w.tx.Row(`SELECT 1 FROM delivery WHERE conversation = ? AND id <> ? AND due IS NOT NULL AND kind IN ('thread','resume','anchor') LIMIT 1`, c.ID, d.ID); coming {
+		return ""
+	}
+	return c.Channel
 }
 
 func (w *work) claimDelivery(d *delivery, lease int64) {

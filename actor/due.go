@@ -104,7 +104,7 @@ func (w *work) takeOver() {
 	for _, row := range w.tx.Rows(`SELECT `+taskColumns+` FROM task WHERE kind = 'generation' AND state = 'running' AND owner <> ? ORDER BY id`, w.ev.Owner) {
 		w.orphanGeneration(scanTask(row))
 	}
-	w.tx.Exec(`UPDATE delivery SET state = 'unknown', due = ?, owner = '' WHERE state = 'sending' AND owner <> ?`, w.now, w.ev.Owner)
+	w.tx.Exec(`UPDATE delivery SET state = 'unknown', uncertain = 1, due = ?, owner = '' WHERE state = 'sending' AND owner <> ?`, w.now, w.ev.Owner)
 	w.event("owner.changed", 0, "", "")
 }
 

@@ -34,8 +34,6 @@ type space struct {
 	runner  *runner
 	settled map[string]bool // jobs that were seen settled
 	entries int64
-	commits int
-	flying  int
 }
 
 var config = actor.Config{
@@ -66,7 +64,7 @@ func (s *space) close() { s.db.Close() }
 // boot starts a process: a new owner, whose first event is start.
 func (s *space) boot() {
 	s.world.owner++
-	s.owner, s.up, s.gen, s.flying = fmt.Sprintf("owner-%d", s.world.owner), true, s.gen+1, 0
+	s.owner, s.up, s.gen = fmt.Sprintf("owner-%d", s.world.owner), true, s.gen+1
 	if _, ok := s.quiet(actor.EventStart, nil); !ok && s.up {
 		s.down("its start failed")
 	}
@@ -165,7 +163,6 @@ func (s *space) commit(kind string, res *actor.Result) bool {
 		return false
 	}
 	s.must(s.db.Commit())
-	s.commits++
 	w.covered("event: " + kind)
 	for _, t := range res.Trace {
 		w.covered("trace: " + t.Name)
@@ -258,7 +255,6 @@ func (s *space) launch(e actor.Effect) {
 	case actor.EffectRunnerClose:
 		s.runner.closed(e.Socket)
 	case actor.EffectHTTP:
-		s.flying++
 		w.after(w.latency(), func() { s.arrive(e, gen) })
 	default:
 		w.fail("an effect of unknown type %q", e.Type)
@@ -292,9 +288,6 @@ func (s *space) arrive(e actor.Effect, gen int) {
 		o.Kind, back = actor.OutcomeTimeout, e.TimeoutMS
 	}
 	w.after(back, func() { s.outcome(o, gen, 0) })
-	if w.chance(0.01) {
-		w.after(back+w.latency(), func() { s.stale(o, gen) })
-	}
 }
 
 func (s *space) target(e actor.Effect) (status int, body string) {
@@ -309,9 +302,12 @@ func (s *space) outcome(o actor.Outcome, gen, try int) {
 	if !s.up || s.gen != gen {
 		return
 	}
-	s.flying--
-	if _, ok := s.handle(actor.EventEffect, o, 0); !ok && s.up && s.gen == gen && try < 5 {
-		s.world.after(1_000<<try, func() { s.flying++; s.outcome(o, gen, try+1) })
+	_, ok := s.handle(actor.EventEffect, o, 0)
+	switch {
+	case !ok && s.up && s.gen == gen && try < 5:
+		s.world.after(1_000<<try, func() { s.outcome(o, gen, try+1) })
+	case ok && s.world.chance(0.02):
+		s.world.after(s.world.latency(), func() { s.stale(o, gen) })
 	}
 }
 
@@ -319,6 +315,9 @@ func (s *space) outcome(o actor.Outcome, gen, try int) {
 func (s *space) stale(o actor.Outcome, gen int) {
 	if !s.up || s.gen != gen {
 		return
+	}
+	if s.alarm != nil && *s.alarm <= s.world.now+s.world.skew+5 {
+		return // the event would also act on what is due, which is no fault
 	}
 	before := s.records()
 	if _, ok := s.quiet(actor.EventEffect, o); ok && s.up {
