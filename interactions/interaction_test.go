@@ -207,6 +207,7 @@ func TestMalformed(t *testing.T) {
 		"type is text":             mutate(t, askBody, "type", "2"),
 		"type is a fraction":       mutate(t, askBody, "type", 2.5),
 		"nested too deep":          []byte(strings.Repeat("[", 100) + strings.Repeat("]", 100)),
+		"too many values":          []byte("[" + strings.Repeat("1,", maxValues) + "1]"),
 		"null":                     []byte("null"),
 		"trailing data":            []byte(`{"type":1}{}`),
 	}

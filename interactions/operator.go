@@ -1,6 +1,7 @@
 package interactions
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -123,11 +124,10 @@ func (c *call) configure() (Verdict, error) {
 	if doc.doc.err != nil {
 		return malformed(doc.doc.err), nil
 	}
-	var settings map[string]json.RawMessage
-	if err := json.Unmarshal(c.body, &settings); err != nil {
-		return malformed(errs.New(errs.Invalid, "The body is not an object.")), nil
+	settings, err := settingsOf(c.body)
+	if err != nil {
+		return malformed(err), nil
 	}
-	delete(settings, "bindings")
 	v := Verdict{Mode: ModeOne}
 	if bindings.present() {
 		d, err := c.delivery("directory:"+c.guild, actor.OpBind, actor.BindArgs{Workspace: c.workspace, Channels: append([]string{}, channels...)})
@@ -136,9 +136,29 @@ func (c *call) configure() (Verdict, error) {
 		}
 		v.Deliver = append(v.Deliver, d)
 	}
-	d, err := c.delivery("workspace:"+c.guild+"/"+c.workspace, actor.OpConfig, settings)
+	d, fault := c.delivery("workspace:"+c.guild+"/"+c.workspace, actor.OpConfig, settings)
 	v.Deliver = append(v.Deliver, d)
-	return v, err
+	return v, fault
+}
+
+// settingsOf gives what a configuration says beside its bindings. A misspelt key is an error, not a setting that
+// silently stays as it was.
+func settingsOf(body []byte) (map[string]json.RawMessage, *errs.Error) {
+	var known struct {
+		actor.Settings
+		Bindings json.RawMessage `json:"bindings"`
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&known); err != nil {
+		return nil, errs.New(errs.Invalid, "The settings cannot be read: %s.", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	var settings map[string]json.RawMessage
+	if err := json.Unmarshal(body, &settings); err != nil {
+		return nil, errs.New(errs.Invalid, "The body is not an object.")
+	}
+	delete(settings, "bindings")
+	return settings, nil
 }
 
 func nothing(*call) any { return struct{}{} }

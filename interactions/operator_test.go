@@ -101,6 +101,8 @@ func TestOperatorRefused(t *testing.T) {
 		{"a list", "PUT", base + "config", "[]", &Caller{Kind: "operator", Roles: all}, 400},
 		{"null", "PUT", base + "config", "null", &Caller{Kind: "operator", Roles: all}, 400},
 		{"doubled key", "PUT", base + "config", `{"model":"a","model":"b"}`, &Caller{Kind: "operator", Roles: all}, 400},
+		{"misspelt key", "PUT", base + "config", `{"polcy":{}}`, &Caller{Kind: "operator", Roles: all}, 400},
+		{"wrong kind", "PUT", base + "config", `{"members":"maya"}`, &Caller{Kind: "operator", Roles: all}, 400},
 		{"bad binding", "PUT", base + "config", `{"bindings":["general"]}`, &Caller{Kind: "operator", Roles: all}, 400},
 		{"bad task", "POST", base + "jobs/7a4/deny", `{"task":"x"}`, &Caller{Kind: "operator", Roles: all}, 400},
 	}

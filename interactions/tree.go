@@ -9,10 +9,11 @@ import (
 	"holdfast/actor/errs"
 )
 
-// Limits of what is decoded. Discord's own payloads stay far below.
+// Limits of what is decoded. Discord's own payloads stay below.
 const (
-	maxDepth = 64   // nesting of JSON
-	maxList  = 1000 // items of a list whose length the platform does not bound
+	maxDepth  = 64     // nesting of JSON
+	maxValues = 60_000 // values and keys of a document: more would cost a call more fuel than its bytes pay for
+	maxList   = 1000   // items of a list whose length the platform does not bound
 )
 
 // value is a place in a decoded document: it knows its path, for error messages, and every accessor is safe on a
@@ -34,49 +35,62 @@ func parse(body []byte) (value, *errs.Error) {
 	if !json.Valid(body) {
 		return value{}, errs.New(errs.Invalid, "The body is not JSON.")
 	}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	v, err := build(dec, 0)
+	b := builder{dec: json.NewDecoder(bytes.NewReader(body))}
+	b.dec.UseNumber()
+	v, err := b.value(0)
 	if err != nil {
 		return value{}, errs.New(errs.Invalid, "The body cannot be accepted: %v.", err)
 	}
 	return value{doc: &document{}, v: v}, nil
 }
 
-func build(dec *json.Decoder, depth int) (any, error) {
+// builder reads a document token by token.
+type builder struct {
+	dec    *json.Decoder
+	values int
+}
+
+func (b *builder) token() (json.Token, error) {
+	if b.values++; b.values > maxValues {
+		return nil, fmt.Errorf("it holds more than %d values", maxValues)
+	}
+	return b.dec.Token()
+}
+
+func (b *builder) value(depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("it is nested deeper than %d levels", maxDepth)
 	}
-	t, err := dec.Token()
+	t, err := b.token()
 	if err != nil {
 		return nil, err
 	}
 	switch t {
 	case json.Delim('['):
-		return buildList(dec, depth)
+		return b.list(depth)
 	case json.Delim('{'):
-		return buildObject(dec, depth)
+		return b.object(depth)
 	}
 	return t, nil
 }
 
-func buildList(dec *json.Decoder, depth int) (any, error) {
+func (b *builder) list(depth int) (any, error) {
 	list := []any{}
-	for dec.More() {
-		v, err := build(dec, depth+1)
+	for b.dec.More() {
+		v, err := b.value(depth + 1)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, v)
 	}
-	_, err := dec.Token()
+	_, err := b.dec.Token()
 	return list, err
 }
 
-func buildObject(dec *json.Decoder, depth int) (any, error) {
+func (b *builder) object(depth int) (any, error) {
 	object := map[string]any{}
-	for dec.More() {
-		t, err := dec.Token()
+	for b.dec.More() {
+		t, err := b.token()
 		if err != nil {
 			return nil, err
 		}
@@ -84,11 +98,11 @@ func buildObject(dec *json.Decoder, depth int) (any, error) {
 		if _, twice := object[key]; twice || !ok {
 			return nil, fmt.Errorf("the key %.40q is there twice", key)
 		}
-		if object[key], err = build(dec, depth+1); err != nil {
+		if object[key], err = b.value(depth + 1); err != nil {
 			return nil, err
 		}
 	}
-	_, err := dec.Token()
+	_, err := b.dec.Token()
 	return object, err
 }
 
