@@ -38,6 +38,7 @@ const (
 	secImport  = 2
 	secGlobal  = 6
 	secExport  = 7
+	secStart   = 8
 	secCode    = 10
 	secData    = 11
 	secCount   = 12
@@ -46,7 +47,7 @@ const (
 )
 
 // order is the place of a section among the others; ids are not in order for the late additions.
-var order = map[byte]int{1: 1, 2: 2, 3: 3, 4: 4, 5: 5, secTag: 6, 6: 7, 7: 8, 8: 9, 9: 10, secCount: 11, 10: 12, 11: 13}
+var order = map[byte]int{1: 1, 2: 2, 3: 3, 4: 4, 5: 5, secTag: 6, 6: 7, 7: 8, secStart: 9, 9: 10, secCount: 11, 10: 12, 11: 13}
 
 type section struct {
 	id   byte
@@ -105,10 +106,22 @@ func split(module []byte) ([]section, error) {
 				return nil, fmt.Errorf("fuel: section %d is unknown or out of order", id)
 			}
 			last = order[id]
+			if !plausible(id, body) {
+				r.bad("a vector longer than its section")
+			}
 		}
 		secs = append(secs, section{id, body})
 	}
 	return secs, r.fail("sections")
+}
+
+// plausible says whether a section can hold as many entries, of at least a byte each, as it says.
+func plausible(id byte, body []byte) bool {
+	if id == secStart || id == secCount {
+		return true // a number alone
+	}
+	n, k := binary.Uvarint(body)
+	return k > 0 && n <= uint64(len(body)-k)
 }
 
 func join(secs []section) []byte {

@@ -123,6 +123,7 @@ func TestErrorsInsteadOfPanics(t *testing.T) {
 		"atomics":            withBody("\xfe\x03\x00\x0b"),
 		"exceptions":         withBody("\x06\x40\x0b\x0b"),
 		"tail call":          withBody("\x12\x00\x0b"),
+		"lying vector":       header + "\x06\x0e\xc9\xc9\xc9g\x81C\x1c\v000000",
 		"endless integer":    withBody("\x41\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x0b"),
 		"huge br_table":      withBody("\x0e\xff\xff\xff\xff\x0f\x00\x0b"),
 	} {

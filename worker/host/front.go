@@ -118,6 +118,8 @@ func (h *Host) route(r *http.Request, body []byte) (*interactions.Verdict, *errs
 	}
 	out, rc, err := h.opts.Engine.Route(r.Context(), in)
 	switch {
+	case r.Context().Err() != nil:
+		return nil, errBusy // nobody waits any more
 	case err != nil:
 		h.metrics.crashes.Inc()
 		h.opts.Log.Error("core.route.crashed", "err", err.Error())

@@ -82,10 +82,13 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 	if err := h.open(); err != nil {
 		return nil, err
 	}
-	for _, name := range h.index.InFlight() {
-		h.wake(name)
-	}
+	orphaned := h.index.InFlight()
 	h.index.Start(h.wake)
+	h.background(func() {
+		for _, name := range orphaned {
+			h.wake(name)
+		}
+	})
 	return h, nil
 }
 

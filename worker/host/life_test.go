@@ -264,19 +264,30 @@ func breakFile(t *testing.T, name string) {
 }
 
 func TestAnUncertainCommitDropsTheInstance(t *testing.T) {
-	arrived, release := make(chan struct{}, 10), make(chan struct{})
-	srv := remote(t, func(http.ResponseWriter, *http.Request) { arrived <- struct{}{}; <-release })
+	arrived, release, first := make(chan struct{}, 10), make(chan struct{}), make(chan struct{})
+	srv := remote(t, func(_ http.ResponseWriter, r *http.Request) {
+		arrived <- struct{}{}
+		if r.URL.Path == "/api/first" {
+			<-first
+		} else {
+			<-release
+		}
+	})
 	var broken bool
 	var s *site
 	s = open(t, "", targets(srv.URL), func(o *Options) {
 		o.OnPoint = func(when, what, point string) {
 			if when == "before" && point == "break" && !broken {
 				broken = true
+				close(first) // its outcome is in the mailbox when the instance is dropped, the other one in flight
+				until(t, "an outcome that waits", func() bool { return len(s.actors[ws].box) == 1 })
 				breakFile(t, "workspace_1_a.db-wal")
 			}
 		}
 	})
-	s.must(ws, `{"effect":{"id":"t1","type":"http","target":"discord","method":"GET","path":"/"}}`)
+	s.must(ws, `{"effect":{"id":"t1","type":"http","target":"discord","method":"GET","path":"/first"}},`+
+		`{"effect":{"id":"t2","type":"http","target":"discord","method":"GET","path":"/second"}}`)
+	<-arrived
 	<-arrived
 	if status, body := s.script(ws, `{"trace":"break"}`); status != 503 {
 		t.Fatalf("%d %s", status, body)

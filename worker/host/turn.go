@@ -83,7 +83,7 @@ func (r *resident) attempt(it *item, n int, full bool) (res *actor.Result, faile
 		if errors.Is(err, engine.ErrCrash) {
 			return nil, nil, err
 		}
-		return nil, errs.Public(err), nil
+		return nil, errDown, nil // the host is ending
 	case rc != 0:
 		failed := &errs.Error{Code: errs.Internal, Message: "the core gave an error that is no JSON"}
 		_ = json.Unmarshal(out, failed) // the text above stays when it is none
@@ -104,6 +104,7 @@ func (r *resident) commit(it *item, res *actor.Result) *errs.Error {
 	inFlight := r.flying > 0 || hasOutcome(res.Effects)
 	if err := h.index.Before(r.name, res.Alarm, inFlight); err != nil {
 		r.rollback()
+		h.index.Undo(r.name)
 		return openError(err)
 	}
 	r.points("before", res.Trace)
