@@ -10,7 +10,7 @@ CORE_SRC := $(shell find actor interactions worker/core worker/fuel -name '*.go'
 CORE := build/core.wasm
 EMBEDDED := worker/engine/corewasm/core.wasm
 # Packages whose own goroutines are worth the race detector's price.
-RACE := ./worker/host/... ./worker/engine/... ./worker/api/... ./gatewayrelay/... ./runner/... ./playground/...
+RACE := $(patsubst %,./%/...,$(wildcard worker/host worker/engine worker/api gatewayrelay runner playground cmd))
 FUZZTIME ?= 30s
 
 .PHONY: help
