@@ -210,3 +210,22 @@ func TestPrintRoundTrip(t *testing.T) {
 		t.Errorf("printed\n%s\nthen\n%s", first.String(), second.String())
 	}
 }
+
+// Whatever a file holds, it is a configuration or a list of problems that all say where they are.
+func FuzzParse(f *testing.F) {
+	f.Add(full)
+	f.Add("[model]\nx = 1\n[[edge]]\n")
+	f.Add("model.a.b.c = 1\n\"edge.listen\" = 2")
+	f.Fuzz(func(t *testing.T, doc string) {
+		c, err := Parse("f.toml", []byte(doc), none)
+		var p Problems
+		if (c == nil) == (err == nil) || err != nil && !errors.As(err, &p) {
+			t.Fatalf("%v, %v", c, err)
+		}
+		for _, x := range p {
+			if !strings.HasPrefix(x.Where, "f.toml") || x.Key == "" || x.Want == "" {
+				t.Errorf("problem %+v", x)
+			}
+		}
+	})
+}

@@ -196,10 +196,13 @@ func (l *loader) problem(name string, k key) {
 		where = l.at(name)
 	}
 	p := Problem{Where: where, Key: name, Want: k.want}
+	if strings.TrimSpace(name) == "" || strings.HasSuffix(name, ".") {
+		p.Key = strconv.Quote(name) // TOML allows an empty key
+	}
 	if k.example != "" {
 		p.Example = name[strings.LastIndexByte(name, '.')+1:] + " = " + k.example
 	}
-	if !slices.ContainsFunc(l.problems, func(q Problem) bool { return q.Key == name }) {
+	if !slices.ContainsFunc(l.problems, func(q Problem) bool { return q.Key == p.Key }) {
 		l.problems = append(l.problems, p)
 	}
 }
