@@ -27,6 +27,7 @@ type discordAnswer struct {
 	Flags      int     `json:"flags"`
 	Code       int     `json:"code"`
 	Message    string  `json:"message"`
+	Content    string  `json:"content"`
 	RetryAfter float64 `json:"retry_after"` // seconds
 	Author     struct {
 		ID string `json:"id"`
@@ -44,7 +45,7 @@ func (w *work) deliveryOutcome(d delivery, o Outcome) {
 	_ = json.Unmarshal(body, &a) // HTML or nothing is an answer without a code
 	switch {
 	case d.Lookup != "" && o.Kind == OutcomeResponse && o.Status == 200:
-		w.lookedUp(d, body)
+		w.asideAnswered(d, a, body)
 	case o.Kind == OutcomeUnsent:
 		w.retryDelivery(d.ID, "pending", w.now+w.backoff(int(d.Attempts)), "unsent")
 	case o.Kind == OutcomeRefused:
@@ -75,8 +76,10 @@ func (w *work) deliveryRejected(d delivery, o Outcome, a discordAnswer) {
 	case o.Status == 401:
 		w.event("discord.unauthorized", d.Turn, fmt.Sprint(d.ID), "")
 		w.retryDelivery(d.ID, "pending", w.now+60_000, "Discord refused the bot token")
-	case a.Code == codeThreadArchived && d.Kind == deliverEdit && d.Final:
-		w.sendFinalAnew(d, "archived")
+	case a.Code == codeThreadArchived && d.Lookup == "":
+		w.stepAside(d, asideUnarchive)
+	case d.Kind == deliverEdit && d.Final && d.Uncertain && d.Lookup == "" && a.Code != codeUnknownMessage && a.Code != codeUnknownChannel:
+		w.stepAside(d, asideRead)
 	default:
 		w.deliveryFailed(d, fmt.Sprintf("status %d, code %d %s", o.Status, a.Code, a.Message))
 		if a.Code == codeUnknownChannel {

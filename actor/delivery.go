@@ -40,8 +40,8 @@ const (
 	editPace         = 1_000  // at most one edit a second
 	nonceWindow      = 60_000 // within it the same nonce creates nothing new
 	lookupSettle     = deliverTimeout + nonceWindow
-	verifyAfter      = 30_000 // a final edit is repeated when an earlier one's outcome was unknown (F34)
-	maxAttempts      = 60     // of one delivery; with a minute between the late ones, about an hour
+	verifyAfter      = deliverTimeout + 30_000 // a final edit is repeated when an earlier one's outcome was unknown (F34)
+	maxAttempts      = 60                      // of one delivery; with a minute between the late ones, about an hour
 )
 
 // delivery is one write to Discord: pending → sending → confirmed(id) | failed(reason) | unknown.
@@ -60,7 +60,7 @@ type delivery struct {
 	Epoch, Attempts          int64
 	First, Sent              int64 // times of the first and the last attempt; 0: none
 	Final, Dirty, Uncertain  bool
-	Lookup                   string // where the look-up of an unknown create has got to; "": none runs
+	Lookup                   string // what it does aside first: one of the asides, or where a look-up has got to; "": nothing
 }
 
 const deliveryColumns = `id, kind, op, conversation, turn, task, channel, message, token, body, part, state, due, owner, epoch, attempts, first, sent, final, dirty, uncertain, lookup`
@@ -209,6 +209,12 @@ func (w *work) request(d delivery) (Effect, bool) {
 		return w.threadRequest(d), true
 	case opDelete:
 		return Effect{Method: "DELETE", Path: w.originalPath(d.Token)}, true
+	}
+	switch d.Lookup {
+	case asideUnarchive:
+		return Effect{Method: "PATCH", Path: "/channels/" + d.Channel, Credential: "bot", Body: raw(map[string]bool{"archived": false})}, true
+	case asideRead:
+		return Effect{Method: "GET", Path: "/channels/" + d.Channel + "/messages/" + d.Message, Credential: "bot"}, true
 	}
 	m, ok := w.renderDelivery(d)
 	if !ok {

@@ -9,6 +9,33 @@ import (
 // lookupPage is Discord's greatest page of messages.
 const lookupPage = 100
 
+// Asides: what a delivery asks Discord for before it goes on. A look-up's is the id it has read up to.
+const (
+	asideUnarchive = "unarchive" // the thread is archived: open it, then edit
+	asideRead      = "read"      // a final edit is refused and an earlier one's outcome unknown: read what is shown
+)
+
+func (w *work) stepAside(d delivery, aside string) {
+	w.tx.Exec(`UPDATE delivery SET lookup = ? WHERE id = ?`, aside, d.ID)
+	w.retryDelivery(d.ID, "pending", w.now, aside)
+}
+
+// asideAnswered goes on after an aside.
+func (w *work) asideAnswered(d delivery, a discordAnswer, body []byte) {
+	switch d.Lookup {
+	case asideUnarchive:
+		w.stepAside(d, "")
+	case asideRead:
+		if shown, ok := w.renderDelivery(d); ok && strings.TrimSpace(shown.Content) == strings.TrimSpace(a.Content) {
+			w.editConfirmed(d)
+			return
+		}
+		w.sendFinalAnew(d, "it cannot be edited any more")
+	default:
+		w.lookedUp(d, body)
+	}
+}
+
 // resolveUnknown deals with a request that Discord may have acted upon. What can be repeated is. A create is sent
 // again with its nonce for 60 s; after that the channel is read for its mark (spec 3.5).
 func (w *work) resolveUnknown(d delivery) {

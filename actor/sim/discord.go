@@ -100,7 +100,7 @@ func (d *discord) route(s *space, e actor.Effect, parts []string) (int, string) 
 		if err := json.Unmarshal(e.Body, &m); err != nil {
 			return fault(400, 50035)
 		}
-		if m.AllowedMentions.Parse == nil && !strings.HasSuffix(e.Path, "/threads") {
+		if m.AllowedMentions.Parse == nil && len(parts) != 2 && parts[len(parts)-1] != "threads" {
 			d.world.fail("a message without allowed_mentions: %s %s", e.Method, e.Path)
 		}
 	}
@@ -109,6 +109,19 @@ func (d *discord) route(s *space, e actor.Effect, parts []string) (int, string) 
 		return d.original(s, e, parts[2], m)
 	case parts[len(parts)-1] == "threads":
 		return d.thread(parts)
+	case e.Method == "GET" && len(parts) == 4:
+		if m := d.messages[parts[3]]; m != nil && d.threads[m.channel] != "deleted" {
+			content, _ := json.Marshal(m.body.Content)
+			return 200, fmt.Sprintf(`{"id":%q,"channel_id":%q,"content":%s}`, m.id, m.channel, content)
+		}
+		return fault(404, 10008)
+	case e.Method == "PATCH" && len(parts) == 2:
+		if d.threads[parts[1]] != "archived" {
+			return fault(403, 50013)
+		}
+		d.threads[parts[1]] = "open"
+		d.world.covered("discord: thread unarchived")
+		return 200, fmt.Sprintf(`{"id":%q}`, parts[1])
 	case e.Method == "GET":
 		return 200, d.list(parts[1], e.Path)
 	case e.Method == "POST":

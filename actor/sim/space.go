@@ -264,6 +264,9 @@ func (s *space) launch(e actor.Effect) {
 	}
 }
 
+// latest is how much later than it was sent a request may still be applied, in ms, beside the latency of its way.
+const latest = 25_000
+
 // arrive is the request at its target, the response on its way back, and the host's own time-out.
 func (s *space) arrive(e actor.Effect, gen int) {
 	w := s.world
@@ -276,7 +279,7 @@ func (s *space) arrive(e actor.Effect, gen int) {
 		o.Kind = actor.OutcomeTimeout
 		back = e.TimeoutMS
 		w.covered("late request")
-		w.after(e.TimeoutMS/2+w.rng.Int64N(40_000), func() { s.target(e) })
+		w.after(latest-w.rng.Int64N(latest/2), func() { s.target(e) })
 	default:
 		o.Status, o.Body = s.target(e)
 		if w.chance(0.02) {

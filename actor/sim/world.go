@@ -151,7 +151,7 @@ func (w *world) chance(p float64) bool {
 // latency is mostly short and sometimes long, in ms.
 func (w *world) latency() int64 {
 	if w.chance(0.02) {
-		return 1_000 + w.rng.Int64N(40_000)
+		return 1_000 + w.rng.Int64N(14_000)
 	}
 	return 1 + w.rng.Int64N(60)
 }
