@@ -73,7 +73,8 @@ func (w *work) nonce(id, part int64) string {
 
 // runCard is the state of a running turn.
 func (w *work) runCard(t turn) render.Run {
-	run := render.Run{Job: jobName(t.ID), Started: t.Started, Restarts: int(t.Restarts), StopID: w.anchorID("s", t.ID), UserNote: t.Notice}
+	run := render.Run{Job: jobName(t.ID), Started: t.Started, Restarts: int(t.Restarts), StopID: w.anchorID("s", t.ID), UserNote: t.Notice,
+		Tokens: t.Tokens, MicroDollars: t.Micros}
 	run.Phase, run.Steps = w.steps(t)
 	run.Joined = int(w.queued(t.Conversation))
 	row, _ := w.tx.Row(`SELECT phase FROM turn WHERE id = ?`, t.ID)

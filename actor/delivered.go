@@ -41,7 +41,7 @@ func (w *work) deliveryOutcome(d delivery, o Outcome) {
 		return
 	}
 	var a discordAnswer
-	body := w.outcomeBody(o)
+	body := outcomeBody(o)
 	_ = json.Unmarshal(body, &a) // HTML or nothing is an answer without a code
 	switch {
 	case d.Lookup != "" && o.Kind == OutcomeResponse && o.Status == 200:
@@ -173,28 +173,4 @@ func (w *work) deliveryFailed(d delivery, why string) {
 		w.tx.Exec(`UPDATE turn SET phase = 'The approval card could not be posted here; decide with the CLI.' WHERE id = ?`, d.Turn)
 		w.touchCard(d.Turn)
 	}
-}
-
-// outcome routes what became of an effect to the row that asked for it.
-func (w *work) outcome(o Outcome) error {
-	kind, id := effectRow(o.ID)
-	switch kind {
-	case "t":
-		if t, ok := w.taskByID(id); ok && t.Kind == kindGeneration {
-			w.generationOutcome(t, o)
-		}
-	case "d":
-		if d, ok := w.deliveryByID(id); ok {
-			w.deliveryOutcome(d, o)
-		}
-	}
-	w.tx.Exec(`DELETE FROM part WHERE effect = ? AND epoch <= ?`, o.ID, o.Epoch)
-	return nil
-}
-
-func effectRow(id string) (kind string, n int64) {
-	if len(id) < 2 {
-		return "", 0
-	}
-	return id[:1], parseInt(id[1:])
 }

@@ -105,6 +105,7 @@ func (w *work) takeOver() {
 		w.orphanGeneration(scanTask(row))
 	}
 	w.tx.Exec(`UPDATE delivery SET state = 'unknown', uncertain = 1, due = ?, owner = '' WHERE state = 'sending' AND owner <> ?`, w.now, w.ev.Owner)
+	w.tx.Exec(`DELETE FROM part`) // of answers that will never be complete
 	w.event("owner.changed", 0, "", "")
 }
 

@@ -25,9 +25,8 @@ type userEntry struct {
 type assistantEntry struct {
 	Text   string       `json:"text"`
 	Calls  []model.Call `json:"calls,omitempty"`
-	Opaque string       `json:"opaque,omitempty"` // the provider's own blocks, sent back unchanged
-	Format string       `json:"format,omitempty"` // which format the opaque blocks are of
-	Model  string       `json:"model"`
+	Opaque string       `json:"opaque,omitempty"` // the provider's own blocks, sent back unchanged to the same model
+	Model  string       `json:"model"`            // the provider's name for it
 }
 
 // resultEntry answers one call.

@@ -106,7 +106,7 @@ func (w *work) modelFor(c conversation) (string, Model, error) {
 func (w *work) generationOutcome(t task, o Outcome) {
 	state := decode[generationState](t.Checkpoint)
 	m := w.cfg.Models[state.Model]
-	answer, failure := decodeOutcome(m.Format, o, w.outcomeBody(o))
+	answer, failure := w.modelAnswer(t, o)
 	w.settleUsage(t, o.Epoch, m, answer, failure)
 	if !w.renew(t.ID, w.ev.Owner, o.Epoch, modelLease) {
 		w.event("generation.stale", t.Turn, fmt.Sprint(t.ID), fmt.Sprint(o.Epoch))
@@ -121,16 +121,6 @@ func (w *work) generationOutcome(t task, o Outcome) {
 	default:
 		w.modelAnswered(t, turn, state, o.Epoch, answer)
 	}
-}
-
-func decodeOutcome(format string, o Outcome, body []byte) (model.Answer, *model.Failure) {
-	switch o.Kind {
-	case OutcomeResponse:
-		return model.Decode(format, o.Status, o.Headers, body)
-	case OutcomeRefused:
-		return model.Answer{}, &model.Failure{Kind: model.FailInvalid, Message: "the answer could not be taken: " + o.Detail}
-	}
-	return model.Answer{}, &model.Failure{Kind: model.FailRetry, Message: "the provider could not be reached (" + o.Kind + ")"}
 }
 
 // modelFailed tries again where that helps, else settles the turn with words a person can act upon (F26).
@@ -168,7 +158,7 @@ func (w *work) modelAnswered(t task, turn turn, state generationState, epoch int
 	w.tx.Exec(`UPDATE turn SET rounds = ? WHERE id = ?`, turn.Rounds, turn.ID)
 	calls := ownIDs(a.Calls, t.ID)
 	w.append(t.Conversation, turn.ID, t.ID, entryAssistant, assistantEntry{
-		Text: a.Text, Calls: calls, Opaque: string(a.Opaque), Format: w.cfg.Models[state.Model].Format, Model: state.Model})
+		Text: a.Text, Calls: calls, Opaque: string(a.Opaque), Model: w.cfg.Models[state.Model].Model})
 	if len(calls) == 0 {
 		w.endTurn(turn, "", a.Text)
 		return

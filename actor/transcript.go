@@ -69,7 +69,7 @@ func (w *work) transcript(c conversation, m Model) []model.Message {
 		budget = min(budget, m.Window*3) // about three bytes a token, so that 80 % of the window is not passed
 	}
 	entries, whole := w.newestEntries(c, budget)
-	messages := assemble(entries, c.Creator, m.Format)
+	messages := assemble(entries, c.Creator, m.Model)
 	for len(messages) > 0 && messages[0].Role != model.User { // a cut never begins inside a round
 		messages, whole = messages[1:], false
 	}
@@ -109,7 +109,7 @@ func reverse[T any](s []T) {
 
 // assemble turns entries into messages: each assistant message is followed by one result for each of its calls,
 // in their order, whatever order they were committed in.
-func assemble(entries []stored, creator, format string) []model.Message {
+func assemble(entries []stored, creator, current string) []model.Message {
 	results := map[string]resultEntry{}
 	for _, e := range entries {
 		if e.kind == entryToolResult || e.kind == entryInterrupted {
@@ -125,7 +125,7 @@ func assemble(entries []stored, creator, format string) []model.Message {
 		case entrySystem:
 			messages = append(messages, model.Message{Role: model.User, Text: "[system] " + decode[systemEntry](e.body).Text})
 		case entryAssistant:
-			messages = append(messages, assistantMessages(decode[assistantEntry](e.body), results, format)...)
+			messages = append(messages, assistantMessages(decode[assistantEntry](e.body), results, current)...)
 		}
 	}
 	return messages
@@ -139,9 +139,9 @@ func userText(u userEntry, creator string) string {
 	return u.Name + " says:\n" + u.Text
 }
 
-func assistantMessages(a assistantEntry, results map[string]resultEntry, format string) []model.Message {
+func assistantMessages(a assistantEntry, results map[string]resultEntry, current string) []model.Message {
 	said := model.Message{Role: model.Assistant, Text: a.Text, Calls: a.Calls}
-	if a.Format == format && a.Opaque != "" {
+	if a.Model == current && a.Opaque != "" {
 		said.Opaque = json.RawMessage(a.Opaque)
 	}
 	if len(a.Calls) == 0 {

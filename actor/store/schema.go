@@ -87,8 +87,8 @@ var Workspace = [][]string{{
 		hash TEXT NOT NULL, seq INTEGER NOT NULL, total INTEGER NOT NULL, data BLOB NOT NULL,
 		PRIMARY KEY (hash, seq)) STRICT, WITHOUT ROWID`,
 	`CREATE TABLE part(
-		effect TEXT NOT NULL, epoch INTEGER NOT NULL, seq INTEGER NOT NULL, data BLOB NOT NULL,
-		PRIMARY KEY (effect, epoch, seq)) STRICT, WITHOUT ROWID`,
+		effect TEXT NOT NULL, epoch INTEGER NOT NULL, seq INTEGER NOT NULL, state TEXT NOT NULL,
+		PRIMARY KEY (effect, epoch)) STRICT, WITHOUT ROWID`,
 	`CREATE TABLE usage(
 		id INTEGER PRIMARY KEY, task INTEGER NOT NULL, epoch INTEGER NOT NULL, turn INTEGER NOT NULL,
 		user TEXT NOT NULL, model TEXT NOT NULL, state TEXT NOT NULL CHECK (state IN ('reserved','settled')),

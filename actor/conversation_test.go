@@ -1,0 +1,84 @@
+package actor
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestTimeNeverGoesBack(t *testing.T) {
+	w := pushWorld(t)
+	expires := parseInt(w.one(`SELECT json_extract(checkpoint, '$.expires') FROM task WHERE kind = 'approval'`))
+	w.now -= 3_600_000 // the host's clock is set back an hour
+	w.must(EventWake, nil)
+	if last := parseInt(w.one(`SELECT value FROM meta WHERE key = 'now_max'`)); last < expires-900_000 {
+		t.Fatalf("the actor's clock went back to %d", last)
+	}
+	w.run(1_000_000)
+	w.want("outcome", w.one(`SELECT json_extract(checkpoint, '$.outcome') FROM task WHERE kind = 'approval'`), approvalExpired)
+}
+
+func TestStopAbortsAndTheQueueGoesOn(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	w.operator(OpConfig, Settings{Policy: json.RawMessage(askPolicy)})
+	w.model = toolThenSay("bash", `{"command":"sleep 600"}`)
+	w.runner.hold = true
+	w.ask("1300000000000001001", "sleep")
+	w.run(10_000)
+	thread := w.one(`SELECT place FROM conversation`)
+	w.runner.hold = false
+	w.say("1300000000000005000", thread, "this waits until the round has ended")
+	w.must(EventInteraction, Interaction{Key: "9", Kind: KindStop, User: User{ID: maya}, Place: Place{Guild: guildID, Channel: thread, Type: 11, Parent: channelID}})
+	w.run(60_000)
+	w.want("first", w.one(`SELECT state || ' ' || reason FROM submission WHERE id = 1`), "unanswered aborted")
+	w.want("second", w.one(`SELECT state FROM submission WHERE id = 2`), "done")
+}
+
+func TestResumeAfterTheThreadWasDeleted(t *testing.T) {
+	w := newWorld(t)
+	w.ask("1300000000000001001", "remember the number 7421")
+	w.run(60_000)
+	thread := w.one(`SELECT place FROM conversation`)
+	w.must(EventGateway, GatewayEvent{ID: "s:1", Type: "THREAD_DELETE", Place: Place{Guild: guildID, Channel: thread, Type: 11, Parent: channelID}})
+	other := "1300000000000007777"
+	place := Place{Guild: guildID, Channel: other, Type: 11, Parent: channelID}
+	w.must(EventInteraction, Interaction{Key: "10", Kind: KindComplete, User: User{ID: maya}, Place: place, Query: "7421"})
+	w.want("choices", string(w.reply.Body), `{"type":8,"data":{"choices":[{"name":"1 · remember the number 7421","value":"1"}]}}`)
+	w.must(EventInteraction, Interaction{Key: "11", Kind: KindResume, User: User{ID: maya}, Place: place, Conversation: "1"})
+	var seen string
+	w.model = func(_ int, body string) (int, string) { seen = body; return 200, say("7421") }
+	w.say("1300000000000008000", other, "which number was it?")
+	w.run(60_000)
+	if !strings.Contains(seen, "remember the number 7421") {
+		t.Fatalf("the transcript is lost: %s", seen)
+	}
+	w.want("shown", fmt.Sprint(len(w.discord.in(other))), "1")
+}
+
+// An answer longer than an event comes in parts, is decoded as it comes, and is refused when one is missing.
+func TestALongAnswerComesInParts(t *testing.T) {
+	w := newWorld(t)
+	w.ask("1300000000000001001", "tell me everything")
+	for _, missing := range []bool{true, false} {
+		e := w.runUntil(PointModel)
+		stream := say(strings.Repeat("All of it. ", 5))
+		for seq, at := 0, 0; at < len(stream); seq, at = seq+1, at+100 {
+			if missing && seq == 1 {
+				continue
+			}
+			part := OutcomePart{ID: e.ID, Epoch: e.Epoch, Seq: seq, BodyB64: base64.StdEncoding.EncodeToString([]byte(stream[at:min(at+100, len(stream))]))}
+			w.must(EventEffectPart, part)
+			w.must(EventEffectPart, part) // once more changes nothing
+		}
+		w.must(EventEffect, Outcome{ID: e.ID, Epoch: e.Epoch, Kind: OutcomeResponse, Status: 200, Parts: (len(stream) + 99) / 100})
+		w.want("ended", fmt.Sprint(w.one(`SELECT ended_wall FROM turn`) != ""), fmt.Sprint(!missing))
+	}
+	w.run(60_000)
+	if !strings.Contains(w.discord.all(), "All of it. All of it.") {
+		t.Fatalf("shown: %s", w.discord.all())
+	}
+	w.want("parts", w.one(`SELECT count(*) FROM part`), "0")
+}
