@@ -14,6 +14,7 @@ import (
 	"holdfast/actor/errs"
 	"holdfast/interactions"
 	"holdfast/worker/api"
+	"holdfast/worker/engine"
 )
 
 // Handler is the whole HTTP surface (spec 9.4). Time-outs of connections are the server's business.
@@ -103,7 +104,8 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.reply(w, verdict.Reply)
 		return
 	}
-	answer := h.deliver(r.Context(), verdict)
+	// A client that goes away, or only closes its half of the connection, takes nothing back: the deadline does.
+	answer := h.deliver(h.ctx, verdict)
 	if h.killed.Load() {
 		panic(http.ErrAbortHandler) // as a connection ends when its process dies
 	}
@@ -116,10 +118,10 @@ func (h *Host) route(r *http.Request, body []byte) (*interactions.Verdict, *errs
 	if err != nil {
 		return nil, errs.Public(err)
 	}
-	out, rc, err := h.opts.Engine.Route(r.Context(), in)
+	out, rc, err := h.opts.Engine.Route(h.ctx, in)
 	switch {
-	case r.Context().Err() != nil:
-		return nil, errBusy // nobody waits any more
+	case err != nil && !errors.Is(err, engine.ErrCrash):
+		return nil, errDown // the host is ending
 	case err != nil:
 		h.metrics.crashes.Inc()
 		h.opts.Log.Error("core.route.crashed", "err", err.Error())

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime"
 	"time"
 
 	"holdfast/actor"
@@ -150,15 +151,12 @@ func perform(tx store.Tx, e actor.Event, s Script) ([]byte, int) {
 	return encode(res)
 }
 
-var sink []byte
-
 func misbehave(step Step) (out []byte, rc int, done bool) {
 	switch {
 	case step.Panic != "":
 		panic(step.Panic)
 	case step.Loop:
-		for {
-			sink = nil
+		for odd := 1; odd != 0; odd += 2 {
 		}
 	case step.Exit:
 		os.Exit(3)
@@ -167,8 +165,7 @@ func misbehave(step Step) (out []byte, rc int, done bool) {
 	case step.Flood != 0:
 		return make([]byte, step.Flood), 0, true
 	case step.Grow != 0:
-		sink = make([]byte, step.Grow<<20)
-		sink = nil
+		runtime.KeepAlive(make([]byte, step.Grow<<20))
 	}
 	return nil, 0, false
 }
