@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 
 	"holdfast/worker/edge/workerd"
+	"holdfast/worker/engine"
 	"holdfast/worker/engine/corewasm"
 )
 
@@ -36,7 +38,7 @@ func Build(ctx context.Context, root, dir string, withWorkerd bool) (Programs, e
 		return p, fmt.Errorf("build the binary: %w\n%s", err, out)
 	}
 	if !withWorkerd {
-		return p, nil
+		return p, p.warm(ctx)
 	}
 	if _, err := os.Stat(p.Core); err != nil {
 		return p, errors.Join(err, errors.New("run: make core"))
@@ -44,4 +46,17 @@ func Build(ctx context.Context, root, dir string, withWorkerd bool) (Programs, e
 	var err error
 	p.Workerd, err = workerd.Find()
 	return p, err
+}
+
+// warm compiles the core once, so that edges which start at the same time find it in the cache.
+func (p Programs) warm(ctx context.Context) error {
+	module, err := corewasm.Bytes()
+	if err != nil {
+		return err
+	}
+	e, err := engine.NewWazero(ctx, module, engine.WazeroOptions{CacheDir: p.Cache, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	return e.Close(ctx)
 }
