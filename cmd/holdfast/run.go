@@ -41,7 +41,7 @@ func (a app) runCmd() *cobra.Command {
 	f.StringVar(&o.data, "data", "", "folder that everything is kept in (default: $XDG_DATA_HOME/holdfast/run, or ~/.local/share/holdfast/run)")
 	f.StringVar(&o.listen, "listen", defaultListen, "loopback address of the page; when the default is taken, any free port")
 	f.StringVar(&o.model, "model", "auto", "which model: "+modelNames)
-	f.StringVar(&o.sandbox, "sandbox", "auto", "where commands run: auto (bubblewrap, or no commands where it is missing), bwrap (or fail), none (as your own user, unprotected)")
+	f.StringVar(&o.sandbox, "sandbox", "bwrap", "where commands run: bwrap (bubblewrap; where it is missing the agent gets no bash) or none (as your own user, unprotected)")
 	f.StringVar(&o.engine, "engine", "wazero", "how the core runs: wazero (the same core.wasm as on Cloudflare, bounded by fuel) or linked (native, for development)")
 	f.BoolVar(&o.fresh, "fresh", false, "start over: delete what earlier runs kept in the data folder, the sample project too")
 	f.BoolVar(&o.verbose, "verbose", false, "show the log of all parts on stderr")
@@ -72,6 +72,9 @@ func (a app) run(ctx context.Context, o runOptions) (err error) {
 	s := &stack{app: a, opts: o, data: data, project: project, failed: make(chan error, 8)}
 	if err := s.start(ctx); err != nil {
 		return errors.Join(err, s.stop(ctx))
+	}
+	for _, w := range s.warnings {
+		fmt.Fprintln(a.err, w)
 	}
 	fmt.Fprintf(a.err, "model    %s\nproject  %s\ndata     %s\nOpen this page; Ctrl-C stops.\n\n", s.model.label, project, data.path)
 	fmt.Fprintln(a.out, s.page)

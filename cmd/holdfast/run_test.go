@@ -34,7 +34,7 @@ func up(t *testing.T, dir string) *running {
 	}
 	s := &stack{
 		app: app{out: io.Discard, err: io.Discard, env: func(string) string { return "" }}, data: data, project: project, failed: make(chan error, 8),
-		opts: runOptions{listen: "127.0.0.1:0", engine: "linked", model: modelScripted, sandbox: "auto"},
+		opts: runOptions{listen: "127.0.0.1:0", engine: "linked", model: modelScripted, sandbox: "bwrap"},
 	}
 	if err := s.start(t.Context()); err != nil {
 		t.Fatal(err, s.stop(t.Context()))

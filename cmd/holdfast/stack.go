@@ -33,6 +33,8 @@ type stack struct {
 	model  chosenModel
 	page   string // the one URL
 
+	warnings []string // for the person at the terminal
+
 	agent, front, site *server // own models, edge, playground
 	engine             engine.Engine
 	host               *host.Host

@@ -35,7 +35,7 @@ func (c *Config) keys(models map[string]*Model) []key {
 		{"runner.project", &c.Runner.Project, nil, "a folder with a git repository", `"/home/me/app"`, nil},
 		{"runner.url", &c.Runner.URL, nil, "the workspace's address", `"https://holdfast.example.org/v1/workspaces/1300000000000000100/platform"`, address},
 		{"runner.token_file", &c.Runner.TokenFile, nil, "a file", `"/etc/holdfast/runner-token"`, nil},
-		{"runner.sandbox", &c.Runner.Sandbox, "auto", "auto, bwrap or none", `"auto"`, among("auto", "bwrap", "none")},
+		{"runner.sandbox", &c.Runner.Sandbox, "bwrap", "bwrap or none", `"bwrap"`, among("bwrap", "none")},
 		{"runner.data", &c.Runner.Data, "runner-data", "a folder", `"/var/lib/holdfast-runner"`, filled},
 		{"log.level", &c.Log.Level, "info", "debug, info, warn or error", `"info"`, among("debug", "info", "warn", "error")},
 		{"log.format", &c.Log.Format, "json", "json or text", `"json"`, among("json", "text")},
