@@ -27,6 +27,7 @@ class Actor extends DurableObject {
   #owner = randomHex(16);
   #started = false; // the core committed this owner's start
   #alarm; // as it was last committed; undefined when that is not known
+  #flying = 0; // effects in flight
   #held; // in a test build, what has to happen before anything follows from a commit
   #name;
   deploy;
@@ -129,6 +130,7 @@ class Actor extends DurableObject {
       const answer = refusal(call.output);
       return { answer, code: JSON.parse(answer.body).error.code };
     }
+    this.#alarm = call.alarm;
     this.#follow(call.result);
     return { answer: reply(call.result.reply, call.result.body) };
   }
@@ -152,7 +154,7 @@ class Actor extends DurableObject {
           throw ROLLED_BACK;
         }
         const result = this.#parse(call, output);
-        this.#setAlarm(result.alarm);
+        call.alarm = this.#setAlarm(result.alarm);
         rig.committing(this.env, result.points);
         call.result = result;
       });
@@ -171,13 +173,18 @@ class Actor extends DurableObject {
     }
   }
 
-  // #setAlarm is part of the transaction it is called in, and therefore never awaited. An alarm costs a row, so one that
-  // would not change is left alone.
+  // #setAlarm is part of the transaction it is called in, and therefore never awaited. It gives the alarm as it then is.
+  //
+  // An alarm that would not change is left alone: it costs a row. While effects are in flight it is not put off either:
+  // the platform evicts an object that had no event for 70 to 140 s, whatever it is waiting for, and each sign of life of a
+  // long call would put off the alarm that keeps it (F31). The core then wakes too early, which is harmless.
   #setAlarm(at) {
-    if (at === this.#alarm) return;
+    const kept = this.#flying > 0 && this.#alarm > Date.now() && at > this.#alarm;
+    if (kept || at === this.#alarm) return this.#alarm;
     const { storage } = this.ctx;
     (at === null ? storage.deleteAlarm() : storage.setAlarm(at)).catch(() => {});
     this.tally.alarms++;
+    return at;
   }
 
   // #lost drops this object: nobody knows whether the transaction was committed, so nothing may go on from memory.
@@ -189,9 +196,11 @@ class Actor extends DurableObject {
 
   // #follow does what a committed result asks for. The caller's answer does not wait for it.
   #follow(result) {
-    this.#alarm = result.alarm;
     this.#held = rig.committed(this.env, this.ctx, result.points);
-    for (const effect of result.effects) this.ctx.waitUntil(perform(this, effect, this.#held));
+    for (const effect of result.effects) {
+      this.#flying++;
+      this.ctx.waitUntil(perform(this, effect, this.#held, () => this.#flying--));
+    }
   }
 }
 

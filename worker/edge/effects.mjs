@@ -14,19 +14,29 @@ const AGAIN = [1000, 5000, 20000];
 const ACTOR_PACE = 1000;
 const ACTOR_TRIES = 30;
 
-// perform does an effect of actor once held, if it is anything, is done. It never throws.
-export async function perform(actor, effect, held) {
+// perform does an effect of actor once held, if it is anything, is done. landed is called when the effect is over, before
+// its outcome is handed back. It never throws.
+export async function perform(actor, effect, held, landed) {
+  let result;
   try {
     await held;
     await rig.effect(actor.env, actor.ctx, "before", effect.point);
-    const result = await act(actor, effect);
+    result = await act(actor, effect);
     await rig.effect(actor.env, actor.ctx, "after", effect.point);
-    if (result === undefined) return;
+  } catch (error) {
+    console.error("actor.effect.failed", actor.name, effect.type, effect.id, String(error));
+  }
+  landed();
+  if (result !== undefined) await land(actor, effect, result);
+}
+
+async function land(actor, effect, result) {
+  try {
     for (const [type, data] of outcome(effect, result)) {
       if (!(await hand(actor, type, data))) return;
     }
   } catch (error) {
-    console.error("actor.effect.failed", actor.name, effect.type, effect.id, String(error));
+    console.error("actor.outcome.failed", actor.name, effect.id, String(error));
   }
 }
 

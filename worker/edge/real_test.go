@@ -164,3 +164,17 @@ func TestTurnWithTheRealCore(t *testing.T) {
 	w.run()
 	w.shown("the second answer") // without another word from anybody
 }
+
+// F31 at its true length: past the 140 s after which the platform evicts an object that had no event.
+func TestF31_LongCallWithTheRealCore(t *testing.T) {
+	if os.Getenv("HOLDFAST_LONG") == "" {
+		t.Skip("takes 160 seconds; set HOLDFAST_LONG")
+	}
+	w := startWhole(t)
+	w.ask("!slow 155000\n!say that took long")
+	<-time.After(157 * time.Second) // no request meanwhile
+	w.shown("that took long")
+	if got := w.tally(w.actor).Events; got["start"] != 1 || got["wake"] < 5 {
+		t.Errorf("%v: one owner and a wake every 30 s were expected", got)
+	}
+}
