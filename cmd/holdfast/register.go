@@ -134,8 +134,9 @@ func (r registrar) do(ctx context.Context, method, path string, in, out any) err
 // discordError is what Discord says went wrong, as one of our codes.
 func discordError(status int, answer []byte) error {
 	var body struct {
-		Message string `json:"message"`
-		Code    int    `json:"code"`
+		Message string          `json:"message"`
+		Code    int             `json:"code"`
+		Errors  json.RawMessage `json:"errors"` // which fields are wrong, and how
 	}
 	_ = json.Unmarshal(answer, &body) // a body that is no JSON leaves the status to speak
 	code := errs.Internal
@@ -147,5 +148,5 @@ func discordError(status int, answer []byte) error {
 	case status == 429 || status >= 500:
 		code = errs.Unavailable
 	}
-	return errs.New(code, "Discord answered %d: %s (code %d).", status, printable(body.Message), body.Code)
+	return errs.New(code, "Discord answered %d: %s (code %d). %s", status, printable(body.Message), body.Code, printable(string(body.Errors)))
 }

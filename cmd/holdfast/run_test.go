@@ -131,12 +131,14 @@ func TestRunAnswers(t *testing.T) {
 	defer r.down()
 	r.ask("maya", "!say The tide is high.")
 	r.eventually("The tide is high.")
+	r.ask("sam", `!tool read {"path":"AGENTS.md"}`) // and then the head of what the tool said
+	r.eventually("The standard library only.")
 	r.ask("kim", "let me in")
 	r.eventually("You are not a member")
 	if jobs := r.verb("jobs"); jobs.code != 0 || !strings.Contains(jobs.out, "done") || !strings.Contains(jobs.out, "Maya") {
 		t.Errorf("jobs: %+v", jobs)
 	}
-	if status := r.verb("status"); status.code != 0 || !strings.Contains(status.out, "/main") {
+	if status := r.verb("status"); status.code != 0 || !strings.Contains(status.out, "/main") || !strings.Contains(status.out, "berths") {
 		t.Errorf("status: %+v", status)
 	}
 	if events := r.verb("job", "1", "--events"); events.code != 0 || !strings.Contains(events.out, "submission.admitted") {
