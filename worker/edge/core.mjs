@@ -94,7 +94,7 @@ function boot(module, first) {
       output = new Uint8Array(0);
       exports.__fuel.value = FUEL + FUEL_PER_BYTE * BigInt(input.length);
       try {
-        return { rc: exports[name](input.length), output: output };
+        return { rc: exports[name](input.length), output };
       } catch (error) {
         throw exports.__fuel.value < 0n ? new OutOfFuel("out of fuel") : error;
       }
