@@ -32,7 +32,7 @@ func holdfast(t *testing.T, env map[string]string, args ...string) result {
 }
 
 func TestExitCodes(t *testing.T) {
-	t.Chdir(t.TempDir())
+	dir := t.TempDir()
 	answers := map[string]int{"/ok": 200, "/missing": 404, "/refused": 403, "/conflict": 409, "/down": 503}
 	edge := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		job := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/'):]
@@ -46,7 +46,7 @@ func TestExitCodes(t *testing.T) {
 	}))
 	defer edge.Close()
 	env := map[string]string{"HOLDFAST_URL": edge.URL, "HOLDFAST_TOKEN": "hf1.x", "HOLDFAST_WORKSPACE": "1/main"}
-	if err := os.WriteFile("broken.toml", []byte("[edge]\nlistn = 1\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "broken.toml"), []byte("[edge]\nlistn = 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cases := []struct {
@@ -65,18 +65,18 @@ func TestExitCodes(t *testing.T) {
 		{"nonsense", 2, "unknown command"},
 		{"policy nonsense", 2, "unknown command"},
 		{"jobs --active --failed", 2, "take one"},
-		{"config print --config broken.toml", 2, "broken.toml:2: edge.listn"},
-		{"config print --config absent.toml", 1, "absent.toml"},
+		{"config print --config DIR/broken.toml", 2, "broken.toml:2: edge.listn"},
+		{"config print --config DIR/absent.toml", 1, "absent.toml"},
 		{"register", 2, "HOLDFAST_DISCORD_BOT_TOKEN"},
 		{"token relay", 2, "HOLDFAST_SECRET"},
 		{"run --listen 0.0.0.0:80", 2, "loopback"},
-		{"run --engine steam --data d --model local", 2, "wazero or linked"},
-		{"run --model abacus --data d", 2, "--model takes"},
+		{"run --engine steam --data DIR/d --model local", 2, "wazero or linked"},
+		{"run --model abacus --data DIR/d", 2, "--model takes"},
 		{"edge", 2, "an edge needs discord.application_id"},
 	}
 	for _, c := range cases {
 		t.Run(c.line, func(t *testing.T) {
-			r := holdfast(t, env, strings.Fields(c.line)...)
+			r := holdfast(t, env, strings.Fields(strings.ReplaceAll(c.line, "DIR", dir))...)
 			if r.code != c.code || !strings.Contains(r.err, c.say) {
 				t.Errorf("exit code %d, want %d; it said: %s", r.code, c.code, r.err)
 			}
@@ -133,7 +133,6 @@ func TestUnknownOutcome(t *testing.T) {
 }
 
 func TestToken(t *testing.T) {
-	t.Chdir(t.TempDir())
 	const secret = "0123456789abcdef0123456789abcdef"
 	env := map[string]string{"HOLDFAST_SECRET": secret}
 	key := func(message string) string {
@@ -157,8 +156,8 @@ func TestToken(t *testing.T) {
 }
 
 func TestPolicyTest(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("p.json", []byte(`{"tool":{"bash":"ask","read":"allow"},"bash":{"git status*":"allow","rm *":"deny"},"path":{"*.env":"deny"}}`), 0o600); err != nil {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "p.json"), []byte(`{"tool":{"bash":"ask","read":"allow"},"bash":{"git status*":"allow","rm *":"deny"},"path":{"*.env":"deny"}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -170,7 +169,7 @@ func TestPolicyTest(t *testing.T) {
 		{[]string{"git status; rm -r x"}, "deny"},
 		{[]string{"--tool", "read", "prod.env"}, "deny"},
 	} {
-		r := holdfast(t, nil, append([]string{"policy", "test", "--policy", "p.json"}, c.args...)...)
+		r := holdfast(t, nil, append([]string{"policy", "test", "--policy", filepath.Join(dir, "p.json")}, c.args...)...)
 		if r.code != 0 || !strings.HasPrefix(r.out, c.say+" ") {
 			t.Errorf("%q: %+v", c.args, r)
 		}
@@ -178,10 +177,10 @@ func TestPolicyTest(t *testing.T) {
 	if r := holdfast(t, nil, "policy", "test", "--json", "ls"); !strings.HasPrefix(r.out, `{"verdict":"`) {
 		t.Errorf("JSON: %+v", r)
 	}
-	if err := os.WriteFile("bad.json", []byte(`{"tol":{}}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "bad.json"), []byte(`{"tol":{}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r := holdfast(t, nil, "policy", "test", "--policy", "bad.json", "ls"); r.code != exitUsage {
+	if r := holdfast(t, nil, "policy", "test", "--policy", filepath.Join(dir, "bad.json"), "ls"); r.code != exitUsage {
 		t.Errorf("a policy that is none: %+v", r)
 	}
 }
