@@ -40,7 +40,7 @@ func argsHash(tool, args string) string {
 
 // newTool commits one call of the model with its verdict.
 func (w *work) newTool(generation task, turn turn, call model.Call) {
-	args := string(call.Args)
+	args := encode(call.Args) // as the frame will carry them: what is hashed is what the runner gets
 	tool, known := w.runner().tool(call.Name)
 	d, version := w.judge(call.Name, args)
 	row, _ := w.tx.Row(`INSERT INTO task(kind, conversation, turn, parent, round, state, due, tool, call_id, args, args_hash, safe, decision, checkpoint, created_wall)
