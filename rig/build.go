@@ -22,13 +22,10 @@ type Programs struct {
 	Cache    string // folder for compiled code, shared by all edges
 }
 
-// Build builds the binary into dir and finds the rest. root is the module's folder. What is missing is an error that
-// says how to get it.
-func Build(ctx context.Context, root, dir string, withWorkerd bool) (Programs, error) {
+// Build builds the binary into dir. root is the module's folder. What is missing, here and below, is an error that says
+// how to get it.
+func Build(ctx context.Context, root, dir string) (Programs, error) {
 	p := Programs{Holdfast: filepath.Join(dir, "holdfast"), Core: filepath.Join(root, "build", "core.wasm"), Cache: filepath.Join(dir, "cache")}
-	if _, err := corewasm.Bytes(); err != nil {
-		return p, err
-	}
 	if err := os.MkdirAll(p.Cache, 0o700); err != nil {
 		return p, err
 	}
@@ -37,9 +34,11 @@ func Build(ctx context.Context, root, dir string, withWorkerd bool) (Programs, e
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return p, fmt.Errorf("build the binary: %w\n%s", err, out)
 	}
-	if !withWorkerd {
-		return p, p.warm(ctx)
-	}
+	return p, nil
+}
+
+// WithWorkerd adds what the Cloudflare edge needs.
+func (p Programs) WithWorkerd() (Programs, error) {
 	if _, err := os.Stat(p.Core); err != nil {
 		return p, errors.Join(err, errors.New("run: make core"))
 	}
@@ -48,8 +47,8 @@ func Build(ctx context.Context, root, dir string, withWorkerd bool) (Programs, e
 	return p, err
 }
 
-// warm compiles the core once, so that edges which start at the same time find it in the cache.
-func (p Programs) warm(ctx context.Context) error {
+// Warm compiles the embedded core once, so that edges which start at the same time find it in the cache.
+func (p Programs) Warm(ctx context.Context) error {
 	module, err := corewasm.Bytes()
 	if err != nil {
 		return err

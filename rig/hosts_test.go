@@ -13,7 +13,7 @@ func onEachHost(t *testing.T, test func(t *testing.T, h Host)) {
 	})
 	t.Run(Selfhosted, func(t *testing.T) {
 		t.Parallel()
-		test(t, SelfhostedHost{real(t, buildBinary)})
+		test(t, SelfhostedHost{real(t, buildSelfhosted)})
 	})
 	t.Run(Workerd, func(t *testing.T) {
 		t.Parallel()

@@ -16,7 +16,7 @@ import (
 // Play is one scenario on one host while it runs.
 type Play struct {
 	host     Host
-	run      func(s *Stage, name string) (Runner, error) // starts a runner
+	run      Runners
 	scenario Scenario
 	stage    *Stage
 	operator control
@@ -37,7 +37,7 @@ type Play struct {
 }
 
 // Open sets the stage for a scenario below dir. Close the play.
-func Open(ctx context.Context, h Host, run func(*Stage, string) (Runner, error), s Scenario, dir string) (*Play, error) {
+func Open(ctx context.Context, h Host, run Runners, s Scenario, dir string) (*Play, error) {
 	files := map[string]string{}
 	for name, text := range s.Files {
 		if path, ok := strings.CutPrefix(name, "project/"); ok {

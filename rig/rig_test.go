@@ -40,12 +40,20 @@ func playMoreAtOnce() {
 var buildDir string
 
 var (
-	buildBinary  = sync.OnceValues(func() (Programs, error) { return Build(context.Background(), "..", buildDir, false) })
-	buildWorkerd = sync.OnceValues(func() (Programs, error) {
-		if _, err := buildBinary(); err != nil {
-			return Programs{}, err
+	buildBinary     = sync.OnceValues(func() (Programs, error) { return Build(context.Background(), "..", buildDir) })
+	buildSelfhosted = sync.OnceValues(func() (Programs, error) {
+		p, err := buildBinary()
+		if err != nil {
+			return p, err
 		}
-		return Build(context.Background(), "..", buildDir, true)
+		return p, p.Warm(context.Background())
+	})
+	buildWorkerd = sync.OnceValues(func() (Programs, error) {
+		p, err := buildBinary()
+		if err != nil {
+			return p, err
+		}
+		return p.WithWorkerd()
 	})
 )
 
@@ -63,21 +71,27 @@ func real(t *testing.T, build func() (Programs, error)) Programs {
 }
 
 func TestLinked(t *testing.T) {
-	scenarios(t, LinkedHost{}, nil)
+	scenarios(t, LinkedHost{}, func(s Scenario) (Runners, error) {
+		if !s.KillsRunner() {
+			return LinkedRunner, nil
+		}
+		p, err := buildBinary()
+		return p.StartRunner, err
+	})
 }
 
 func TestSelfhosted(t *testing.T) {
-	p := real(t, buildBinary)
-	scenarios(t, SelfhostedHost{p}, p.StartRunner)
+	p := real(t, buildSelfhosted)
+	scenarios(t, SelfhostedHost{p}, func(Scenario) (Runners, error) { return p.StartRunner, nil })
 }
 
 func TestWorkerd(t *testing.T) {
 	p := real(t, buildWorkerd)
-	scenarios(t, WorkerdHost{p}, p.StartRunner)
+	scenarios(t, WorkerdHost{p}, func(Scenario) (Runners, error) { return p.StartRunner, nil })
 }
 
 // scenarios runs every file of testdata that is for the host.
-func scenarios(t *testing.T, h Host, run func(*Stage, string) (Runner, error)) {
+func scenarios(t *testing.T, h Host, runners func(Scenario) (Runners, error)) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scenarios: %v", err)
@@ -97,12 +111,16 @@ func scenarios(t *testing.T, h Host, run func(*Stage, string) (Runner, error)) {
 		}
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
+			run, err := runners(s)
+			if err != nil {
+				t.Fatal(err)
+			}
 			play(t, h, run, s)
 		})
 	}
 }
 
-func play(t *testing.T, h Host, run func(*Stage, string) (Runner, error), s Scenario) {
+func play(t *testing.T, h Host, run Runners, s Scenario) {
 	t.Helper()
 	p, err := Open(t.Context(), h, run, s, t.TempDir())
 	if err != nil {

@@ -47,6 +47,16 @@ func (s Scenario) For(host string) bool { return slices.Contains(s.Hosts, host) 
 // For says whether the step is for a host.
 func (s Step) For(host string) bool { return s.Hosts == nil || slices.Contains(s.Hosts, host) }
 
+// KillsRunner says whether a runner dies in the scenario, which takes a real process.
+func (s Scenario) KillsRunner() bool {
+	for i, step := range s.Steps {
+		if step.form.pattern == "kill runner" && i > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 var row = regexp.MustCompile(`^F\d\d$`)
 
 // Parse reads a scenario. Every mistake in it is told at once, each with its line in the file "steps".

@@ -52,6 +52,9 @@ func (p *Play) killRunner() error {
 	if p.runner == nil {
 		return errors.New("there is no runner")
 	}
+	if _, ok := p.runner.(*linkedRunner); ok {
+		return errNoCrash
+	}
 	err := p.runner.Kill()
 	p.runner = nil
 	return err
