@@ -121,7 +121,7 @@ func TestPathTools(t *testing.T) {
 		{"read", `{"path": "/etc/passwd"}`, Ask}, {"read", `{"path": "~/x"}`, Ask}, {"read", `{"path": "~/.ssh/id"}`, Deny}, {"read", `{"path": "~/a/../.ssh/id"}`, Deny}, {"read", `{"path": "~/.ssh"}`, Deny},
 		{"read", `{"path": "secrets/a/b"}`, Deny}, {"read", `{"path": "x/secrets/a"}`, Deny}, {"read", `{"path": "gen/x"}`, Deny}, {"read", `{"path": "gen/ok.go"}`, Allow}, {"read", `{"path": "/dev/null"}`, Allow},
 		{"write", `{"path": "main.go"}`, Ask}, {"write", `{"path": ".env"}`, Deny}, {"edit", `{"path": "main.go"}`, Allow}, {"grep", `{"pattern": "/etc"}`, Allow}, {"grep", `{"path": "/etc", "pattern": "x"}`, Ask},
-		{"glob", `{"pattern": "../**"}`, Ask}, {"glob", `{"pattern": "/etc/*"}`, Ask}, {"glob", `{"pattern": "**/*.go"}`, Allow}, {"read", `{}`, Allow}, {"read", ``, Allow},
+		{"glob", `{"pattern": "../**"}`, Ask}, {"glob", `{"pattern": "/etc/*"}`, Allow}, {"glob", `{"pattern": "**/*.go"}`, Allow}, {"read", `{}`, Allow}, {"read", ``, Allow},
 		{"read", `{"path": 1}`, Deny}, {"read", `{"Path": ".env"}`, Deny}, {"read", `{"path": "a", "PATH": ".env"}`, Deny}, {"read", `{"path": "a", "path": ".env"}`, Deny}, {"read", `[]`, Deny}, {"read", `{"path": "a"`, Deny},
 		{"read", `{"path": "a\u0000b"}`, Deny}, {"patch", `{"diff": "--- a/x.go\n+++ b/prod.env\n"}`, Deny}, {"patch", `{"diff": "--- a/x.go\n+++ b/x.go\n"}`, Allow}, {"patch", `{"diff": "--- /dev/null\n+++ b/../x\n"}`, Ask},
 		{"bash", `{"command": "ls", "Command": "rm x"}`, Deny}, {"bash", `{"command": "ls", "cwd": "/etc"}`, Ask}, {"bash", `{"command": "cat ../x", "cwd": "pkg"}`, Allow}, {"bash", `{"command": "cat ../../x", "cwd": "pkg"}`, Ask},

@@ -91,7 +91,8 @@ func (p *Policy) judge(c Call) Decision {
 
 var writes = map[string]bool{"write": true, "edit": true, "patch": true}
 
-// toolPaths are the files that a call of a tool other than bash names.
+// toolPaths are the files that a call of a tool other than bash names. The pattern of glob is matched against names
+// below its path, and a leading slash anchors it there, as in .gitignore; only what tries to climb is judged as a path.
 func toolPaths(tool string, args map[string]json.RawMessage) []string {
 	var out []string
 	if s, ok := text(args, "path"); ok && s != "" {
@@ -99,7 +100,7 @@ func toolPaths(tool string, args map[string]json.RawMessage) []string {
 	}
 	switch tool {
 	case "glob":
-		if s, _ := text(args, "pattern"); strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~") || strings.Contains(s, "..") {
+		if s, _ := text(args, "pattern"); strings.HasPrefix(s, "~") || strings.Contains(s, "..") {
 			out = append(out, s)
 		}
 	case "patch":

@@ -54,11 +54,14 @@ type section struct {
 	body []byte
 }
 
-// Instrument returns a copy of the module with the counter. Nothing else changes: no section is dropped, no function
+// Instrument returns a copy of the module with the counter, and a maximum for its memory. Nothing else changes: no section is dropped, no function
 // or global gets another index. A module that it does not understand in full is an error.
 func Instrument(module []byte) ([]byte, error) {
 	secs, err := split(module)
 	if err != nil {
+		return nil, err
+	}
+	if err := boundMemory(secs); err != nil {
 		return nil, err
 	}
 	index, err := addGlobal(&secs)

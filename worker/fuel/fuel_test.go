@@ -133,6 +133,22 @@ func TestErrorsInsteadOfPanics(t *testing.T) {
 	}
 }
 
+func TestMemoryIsBounded(t *testing.T) {
+	for _, c := range []struct{ name, memory, want string }{
+		{"without a maximum", "\x05\x03\x01\x00\x02", "\x05\x05\x01\x01\x02\x80\x0c"},
+		{"with a lower one", "\x05\x04\x01\x01\x02\x10", "\x05\x04\x01\x01\x02\x10"},
+		{"with a higher one", "\x05\x06\x01\x01\x02\x80\x80\x02", "\x05\x05\x01\x01\x02\x80\x0c"},
+		{"larger from the start", "\x05\x04\x01\x00\x80\x10", ""},
+		{"two memories", "\x05\x05\x02\x00\x01\x00\x01", ""},
+		{"a shared one", "\x05\x04\x01\x03\x01\x02", ""},
+	} {
+		out, err := fuel.Instrument([]byte(header + c.memory))
+		if (err != nil) != (c.want == "") || err == nil && !strings.Contains(string(out), c.want) {
+			t.Errorf("%s: got %q %v, want %q", c.name, out, err, c.want)
+		}
+	}
+}
+
 func FuzzInstrument(f *testing.F) {
 	f.Add([]byte(countdown))
 	f.Add([]byte(header))
