@@ -136,7 +136,7 @@ func TestInside(t *testing.T) {
 		{"curl", "curl -sS --max-time 5 https://192.0.2.1/ || echo held"},
 		{"shadow", "cat /etc/shadow || echo held"},
 		{"ssh keys", "ls " + home + "/.ssh ~/.ssh || echo held"},
-		{"home", "ls " + home + " || echo held"},
+		{"home", "ls -A " + home + " | grep -v Test || echo held"},
 		{"runner's data", "ls " + filepath.Join(filepath.Dir(c.project), "data") + " || echo held"},
 		{"file beside the project", "cat " + outside + " || echo held"},
 		{"link out of the project", "cat link || echo held"},
