@@ -58,6 +58,21 @@ func TestToolsRunAndTheirResultsReachTheModel(t *testing.T) {
 	w.want("state", w.one(`SELECT state FROM submission`), "done")
 }
 
+// The runner hashes the argument bytes that it gets; what JSON escapes on its way must not make that another hash.
+func TestTheHashCoversTheArgumentsAsTheyTravel(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	w.operator(OpConfig, Settings{Policy: json.RawMessage(askPolicy)})
+	w.model = toolThenSay("bash", `{ "command" : "make && echo <done> \u00fc" }`)
+	w.ask("1300000000000001001", "build it")
+	e := w.runUntil(PointIntent)
+	var f frame.Frame
+	if err := json.Unmarshal(e.Message, &f); err != nil {
+		t.Fatal(err)
+	}
+	w.want("hash", f.ArgsHash, argsHash("bash", string(f.Args)))
+}
+
 func TestMentionOpensAThreadAndItsMessagesJoinOrBeginTurns(t *testing.T) {
 	w := newWorld(t)
 	r := w.say("1300000000000001013", channelID, "<@"+appID+"> what changed?", appID)

@@ -11,16 +11,16 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
-	"math/rand/v2"
-	"sort"
-	"strings"
+	"runtime/debug"
 )
 
 // Times of a run, in ms.
 const (
-	faultyFor = 20 * 60_000 // faults and people act this long
+	epoch     = 1764470000000 // when each run begins
+	shortDay  = 20 * 60_000   // faults and people act this long
+	longDay   = 4 * 3_600_000 // in one run of eight
 	calmFor   = 6 * 3_600_000
-	maxSteps  = 60_000
+	maxEvents = 60_000
 )
 
 // Options shape a run.
@@ -28,8 +28,16 @@ type Options struct {
 	Seed uint64
 	// Faults scales the probability of every fault; 1 is usual, 0 none.
 	Faults float64
+	// Only, when set, are the decisions that are taken; no other fault happens and nobody does anything else.
+	Only []Decision
+	// Force is one decision that is taken whatever its probability.
+	Force Decision
+	// Mutant is the name of a defect planted in the simulator's own runner, "" for none.
+	Mutant string
 	// Log gets one line per step when set.
 	Log func(string)
+
+	only map[Decision]bool
 }
 
 // Report is what a run came to.
@@ -37,7 +45,10 @@ type Report struct {
 	Seed      uint64
 	Hash      string // of everything that happened
 	Steps     int
-	Violation string // "" when every invariant held
+	Violation string     // "" when every invariant held
+	Fired     []Decision // the decisions that were taken
+	Commits   int        // decisions "kill-before-commit" that were drawn
+	Effects   int        // decisions "kill-before-effect" that were drawn
 	Coverage  map[string]int
 }
 
@@ -46,37 +57,49 @@ type violation struct{ text string }
 
 // world is one run.
 type world struct {
-	opts   Options
-	rng    *rand.Rand
-	now    int64 // true time, unix ms
-	skew   int64 // of the host's clock
-	queue  queue
-	serial int64
-	steps  int
-	calm   bool // no more faults, no more people
-	hash   hash.Hash
-	cover  map[string]int
+	opts    Options
+	streams map[string]*stream
+	fired   []Decision
+	now     int64 // true time, unix ms
+	skew    int64 // of the host's clock
+	day     int64 // how long faults and people act, in ms
+	queue   queue
+	serial  int64
+	steps   int
+	calm    bool // no more faults, no more people
+	muted   bool // a check is being made: no fault may disturb it
+	hash    hash.Hash
+	line    []byte
+	cover   map[string]int
 
 	spaces  []*space
 	discord *discord
 	model   *model
+	people  *people
 	owner   int
 }
 
 // Run plays one seed.
 func Run(o Options) (r Report) {
-	w := &world{opts: o, rng: rand.New(rand.NewPCG(o.Seed, 0x486f6c6466617374)), now: 1764470000000, hash: sha256.New(), cover: map[string]int{}}
+	if o.Only != nil {
+		o.only = map[Decision]bool{}
+		for _, d := range o.Only {
+			o.only[d] = true
+		}
+	}
+	w := &world{opts: o, streams: map[string]*stream{}, now: epoch, hash: sha256.New(), cover: map[string]int{}}
 	defer func() {
 		for _, s := range w.spaces {
-			s.close()
+			s.db.giveBack()
 		}
-		r = Report{Seed: o.Seed, Steps: w.steps, Coverage: w.cover, Hash: hex.EncodeToString(w.hash.Sum(nil)), Violation: r.Violation}
+		r = Report{Seed: o.Seed, Steps: w.steps, Coverage: w.cover, Hash: hex.EncodeToString(w.hash.Sum(nil)), Fired: w.fired,
+			Commits: w.dice(killBeforeCommit).n, Effects: w.dice(killBeforeEffect).n}
 		switch v := recover().(type) {
 		case nil:
 		case violation:
 			r.Violation = v.text
 		default:
-			r.Violation = fmt.Sprintf("panic: %v", v)
+			r.Violation = fmt.Sprintf("panic: %v\n%s", v, debug.Stack())
 		}
 	}()
 	w.build()
@@ -86,42 +109,48 @@ func Run(o Options) (r Report) {
 }
 
 func (w *world) build() {
+	w.muted = true
+	w.day = shortDay
+	if w.pick("setup", 8) == 0 {
+		w.day = longDay
+		w.covered("a day of hours")
+	}
 	w.discord = newDiscord(w)
 	w.model = &model{world: w}
-	for i := range 1 + w.rng.IntN(2) {
+	w.people = &people{world: w, asked: map[string]*asked{}}
+	for i := range 1 + w.pick("setup", 2) {
 		w.spaces = append(w.spaces, newSpace(w, fmt.Sprintf("ws%d", i), i))
 	}
-	w.people()
+	w.muted = false
+	w.people.schedule()
 	w.weather()
 }
 
 func (w *world) play() {
-	end := w.now + faultyFor
-	for w.queue.Len() > 0 {
-		e := heap.Pop(&w.queue).(*event)
-		if !w.calm && e.at > end {
-			w.becalm()
+	end := w.now + w.day
+	for w.queue.Len() > 0 || !w.calm {
+		if w.queue.Len() == 0 || !w.calm && w.queue[0].at > end {
+			w.becalm(max(w.now, end))
+			continue
 		}
+		e := heap.Pop(&w.queue).(*event)
 		if e.at > end+calmFor {
 			return // what is still open then is atRest's to judge
 		}
 		w.now = max(w.now, e.at)
 		w.steps++
-		if w.steps > maxSteps {
-			w.fail("invariant 8: the deployment does not come to rest within %d steps", maxSteps)
+		if w.steps > maxEvents {
+			w.fail("invariant 8: the deployment does not come to rest within %d steps", maxEvents)
 		}
 		e.run()
-	}
-	if !w.calm {
-		w.becalm()
-		w.play()
 	}
 }
 
 // becalm ends all faults and brings everything back that is down.
-func (w *world) becalm() {
-	w.calm = true
+func (w *world) becalm(at int64) {
+	w.now, w.calm = at, true
 	w.note("calm")
+	w.discord.heal()
 	for _, s := range w.spaces {
 		s.heal()
 	}
@@ -133,27 +162,22 @@ func (w *world) fail(format string, args ...any) {
 
 // note is one line of the run: it goes into the hash, and to the log.
 func (w *world) note(format string, args ...any) {
-	line := fmt.Sprintf("%d ", w.now-1764470000000) + fmt.Sprintf(format, args...)
-	w.hash.Write([]byte(line))
+	w.line = fmt.Appendf(w.line[:0], "%d ", w.now-epoch)
+	w.line = fmt.Appendf(w.line, format, args...)
+	w.hash.Write(w.line)
 	if w.opts.Log != nil {
-		w.opts.Log(line)
+		w.opts.Log(string(w.line))
 	}
 }
 
 func (w *world) covered(what string) { w.cover[what]++ }
 
-// chance is true with probability p, scaled by the run's faults and never once it is calm.
-func (w *world) chance(p float64) bool {
-	hit := w.rng.Float64() < p*w.opts.Faults
-	return hit && !w.calm
-}
-
 // latency is mostly short and sometimes long, in ms.
 func (w *world) latency() int64 {
-	if w.chance(0.02) {
-		return 1_000 + w.rng.Int64N(14_000)
+	if w.chance("slow-network", 0.02) {
+		return w.between("latency", 1_000, 15_000)
 	}
-	return 1 + w.rng.Int64N(60)
+	return w.between("latency", 1, 61)
 }
 
 // after runs f in d ms.
@@ -180,18 +204,4 @@ func (q *queue) Pop() any {
 	e := old[len(old)-1]
 	*q = old[:len(old)-1]
 	return e
-}
-
-// Table is the coverage of many runs, a line each, sorted.
-func Table(total map[string]int) string {
-	names := make([]string, 0, len(total))
-	for name := range total {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	var b strings.Builder
-	for _, name := range names {
-		fmt.Fprintf(&b, "%-40s %d\n", name, total[name])
-	}
-	return b.String()
 }
