@@ -57,5 +57,6 @@ func (l *dirLock) release(clean bool) error {
 	if clean {
 		err = l.say(cleanMark)
 	}
-	return errors.Join(err, l.file.Close())
+	// Closing is not enough: a program that is being started holds a copy of the file until it has begun.
+	return errors.Join(err, syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
 }
