@@ -15,6 +15,7 @@ type form struct {
 	act     func(context.Context, *Play, arguments) error // done once
 	look    func(context.Context, *Play, arguments) error // done again until it is nil, or errNever
 	stage   bool                                          // about starting and killing: does not start anything itself
+	passing func(arguments) bool                          // what is seen is on its way to something else
 	check   func(arguments) error                         // of the arguments, when the file is read; nil: none
 }
 

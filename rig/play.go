@@ -67,7 +67,7 @@ func (p *Play) Run(ctx context.Context) error {
 		if err := p.step(ctx, step); err != nil {
 			return fmt.Errorf("steps:%d: %s: %w%s", step.Line, step.Text, err, p.evidence())
 		}
-		if step.form.act != nil {
+		if step.form.act != nil || step.form.passing != nil && step.form.passing(step.args) {
 			last = i
 		}
 	}
