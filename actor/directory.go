@@ -2,17 +2,10 @@ package actor
 
 import (
 	"encoding/json"
-	"fmt"
 	"regexp"
 
 	"holdfast/actor/errs"
 )
-
-// discordEpoch is 2015-01-01 in unix ms; a snowflake's upper 42 bits count from it (Discord's documentation,
-// "Snowflakes").
-const discordEpoch = 1420070400000
-
-func snowflake(wall int64) string { return fmt.Sprint((wall - discordEpoch) << 22) }
 
 var workspaceName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 

@@ -19,7 +19,6 @@ type world struct {
 	owner    int
 	seq      int
 	cfg      Config
-	sent     bool // the configuration is known to the actor
 	alarm    *int64
 	effects  []Effect // asked for and not performed
 	reply    *Reply
