@@ -29,6 +29,7 @@ type discordAnswer struct {
 	Message    string  `json:"message"`
 	Content    string  `json:"content"`
 	RetryAfter float64 `json:"retry_after"` // seconds
+	Global     bool    `json:"global"`
 	Author     struct {
 		ID string `json:"id"`
 	} `json:"author"`
@@ -63,8 +64,7 @@ func (w *work) deliveryOutcome(d delivery, o Outcome) {
 func (w *work) deliveryRejected(d delivery, o Outcome, a discordAnswer) {
 	switch {
 	case o.Status == 429:
-		w.retryDelivery(d.ID, "pending", w.now+retryAfter(o, a), "rate limited")
-		w.tx.Exec(`UPDATE delivery SET attempts = attempts - 1 WHERE id = ?`, d.ID)
+		w.limited(d, o, a)
 	case o.Status >= 500:
 		w.uncertainDelivery(d, fmt.Sprintf("status %d", o.Status))
 	case d.Op == opThread && a.Code == codeThreadExists:
@@ -74,13 +74,15 @@ func (w *work) deliveryRejected(d delivery, o Outcome, a discordAnswer) {
 	case d.Op == opDelete:
 		w.deleteRejected(d, o, a)
 	case o.Status == 401:
-		w.event("discord.unauthorized", d.Turn, fmt.Sprint(d.ID), "")
-		w.retryDelivery(d.ID, "pending", w.now+60_000, "Discord refused the bot token")
+		w.unauthorized(d)
 	case a.Code == codeThreadArchived && d.Lookup == "":
 		w.stepAside(d, asideUnarchive)
 	case d.Kind == deliverEdit && d.Final && d.Uncertain && d.Lookup == "" && a.Code != codeUnknownMessage && a.Code != codeUnknownChannel:
 		w.stepAside(d, asideRead)
 	default:
+		if o.Status == 403 {
+			w.forbidden(d)
+		}
 		w.deliveryFailed(d, fmt.Sprintf("status %d, code %d %s", o.Status, a.Code, a.Message))
 		if a.Code == codeUnknownChannel {
 			w.threadGone(d.Channel)
@@ -103,6 +105,7 @@ func retryAfter(o Outcome, a discordAnswer) int64 {
 
 // deliveryConfirmed is Discord's yes.
 func (w *work) deliveryConfirmed(d delivery, a discordAnswer) {
+	w.delivered()
 	if d.Op == opCreate && (a.ID == "" || a.ChannelID != d.Channel) {
 		w.uncertainDelivery(d, "Discord answered with another channel's message")
 		return

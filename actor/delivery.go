@@ -41,7 +41,8 @@ const (
 	nonceWindow      = 60_000 // within it the same nonce creates nothing new
 	lookupSettle     = deliverTimeout + nonceWindow
 	verifyAfter      = deliverTimeout + 30_000 // a final edit is repeated when an earlier one's outcome was unknown (F34)
-	maxAttempts      = 60                      // of one delivery; with a minute between the late ones, about an hour
+	maxAttempts      = 300                     // of one delivery; with five minutes between the late ones, about a day
+	longestBackoff   = 300_000
 )
 
 // delivery is one write to Discord: pending → sending → confirmed(id) | failed(reason) | unknown.
@@ -142,6 +143,10 @@ func (w *work) sendDelivery(d delivery) {
 	}
 	if w.mustWait(d) {
 		w.tx.Exec(`UPDATE delivery SET due = ? WHERE id = ?`, w.now+keepAwake, d.ID)
+		return
+	}
+	if until := w.heldUntil(d); until > w.now || !w.mayProbe() {
+		w.tx.Exec(`UPDATE delivery SET due = ? WHERE id = ?`, max(until, w.now+circuitAnswer), d.ID)
 		return
 	}
 	if d.Attempts >= maxAttempts {

@@ -9,32 +9,43 @@ import (
 	"holdfast/worker/host/sqlite"
 )
 
-// directory drives a guild's directory.
+// directory drives a guild's directory, or another actor without effects on the world.
 type directory struct {
-	t  *testing.T
-	db *sqlite.DB
+	t    *testing.T
+	db   *sqlite.DB
+	name string
 }
 
-func (d directory) op(op string, args any) (body string, rc int) {
+// event hands one event to the actor and gives its whole result.
+func (d directory) event(kind string, data any) string {
 	d.t.Helper()
-	data, _ := json.Marshal(args)
-	op2, _ := json.Marshal(Operator{Op: op, Args: data})
-	ev := Event{V: 1, ID: "1", Type: EventOperator, Attempt: 1, Now: 1764470000000, Owner: "o", Config: ConfigRef{Hash: "h"}, Actor: "directory:" + guildID, Data: op2}
-	if op == "" {
-		ev.Type, ev.Config.Full = EventStart, &Config{}
+	body, _ := json.Marshal(data)
+	ev := Event{V: 1, ID: "1", Type: kind, Attempt: 1, Now: 1764470000000, Owner: "o", Config: ConfigRef{Hash: "h"}, Actor: d.name, Data: body}
+	if kind == EventStart {
+		ev.Config.Full = &Config{}
 	}
 	raw, _ := json.Marshal(ev)
-	var out []byte
-	out, rc = handleIn(d.t, d.db, raw)
-	var r Result
-	if rc == 0 && json.Unmarshal(out, &r) == nil && r.Reply != nil {
-		return string(r.Reply.Body), rc
+	out, _ := handleIn(d.t, d.db, raw)
+	return string(out)
+}
+
+// op is an operator's event; op "" is the start. It gives the reply's body, or the error and 1.
+func (d directory) op(op string, args any) (body string, rc int) {
+	d.t.Helper()
+	if op == "" {
+		return d.event(EventStart, nil), 0
 	}
-	return string(out), rc
+	data, _ := json.Marshal(args)
+	out := d.event(EventOperator, Operator{Op: op, Args: data})
+	var r Result
+	if json.Unmarshal([]byte(out), &r) == nil && r.Reply != nil {
+		return string(r.Reply.Body), 0
+	}
+	return out, 1
 }
 
 func TestDirectoryResolvesByChannelParentAndCategory(t *testing.T) {
-	d := directory{t, openDB(t)}
+	d := directory{t, openDB(t), "directory:" + guildID}
 	d.op("", nil)
 	d.op(OpBind, BindArgs{Workspace: "alpha", Channels: []string{"200"}})
 	d.op(OpBind, BindArgs{Workspace: "beta", Channels: []string{"900"}})
@@ -57,7 +68,7 @@ func TestDirectoryResolvesByChannelParentAndCategory(t *testing.T) {
 
 // A message below a binding's snowflake belongs to the earlier workspace for ever (spec 2.3).
 func TestDirectoryResolvesByTheTimeOfTheMessage(t *testing.T) {
-	d := directory{t, openDB(t)}
+	d := directory{t, openDB(t), "directory:" + guildID}
 	d.op("", nil)
 	for since, workspace := range map[string]string{"1000": "first", "20000": "second", "300000": "third"} {
 		if _, err := d.db.Do(`INSERT INTO binding VALUES ('200', ?, ?, 0)`, []any{since, workspace}); err != nil {
@@ -72,7 +83,7 @@ func TestDirectoryResolvesByTheTimeOfTheMessage(t *testing.T) {
 }
 
 func TestDirectoryRefusesABoundChannelAndABadName(t *testing.T) {
-	d := directory{t, openDB(t)}
+	d := directory{t, openDB(t), "directory:" + guildID}
 	d.op("", nil)
 	d.op(OpBind, BindArgs{Workspace: "alpha", Channels: []string{"200"}})
 	if body, rc := d.op(OpBind, BindArgs{Workspace: "alpha", Channels: []string{"200"}}); rc != 0 {

@@ -207,8 +207,9 @@ func (w *work) orphanGeneration(t task) {
 	w.event("generation.orphaned", t.Turn, fmt.Sprint(t.ID), "")
 }
 
-// backoff grows from 1 s to a minute with the number of tries, with up to a quarter of jitter from the event's entropy.
+// backoff grows from 1 s to five minutes with the number of tries, with up to a quarter of jitter from the event's
+// entropy.
 func (w *work) backoff(tries int) int64 {
-	base := min(int64(1000)<<min(max(tries-1, 0), 6), 60_000)
+	base := min(int64(1000)<<min(max(tries-1, 0), 9), longestBackoff)
 	return base + w.random("backoff")%(base/4)
 }

@@ -110,6 +110,8 @@ func handle(tx store.Tx, raw []byte) (*Result, error) {
 		run, migrations = w.workspaceEvent, store.Workspace
 	case "directory":
 		w.guild = rest
+	case "application":
+		run, migrations = w.applicationEvent, store.Application
 	default:
 		return nil, errs.New(errs.Invalid, "no actor is called %q", ev.Actor)
 	}
@@ -228,6 +230,8 @@ func (w *work) dispatch() error {
 		return with(w.ev.Data, w.runnerMessage)
 	case EventRunnerClose:
 		return with(w.ev.Data, w.runnerClosed)
+	case EventActor:
+		return with(w.ev.Data, w.actorMessage)
 	}
 	return errs.New(errs.Invalid, "a workspace knows no event %q", w.ev.Type)
 }

@@ -27,6 +27,7 @@ type world struct {
 	model    func(call int, body string) (status int, stream string)
 	calls    int
 	trace    []string
+	told     []string        // what was said to other actors
 	dropNext map[string]bool // effect points whose outcome gets lost
 }
 
@@ -151,6 +152,9 @@ func (w *world) perform(e Effect) {
 	switch e.Type {
 	case EffectRunnerSend:
 		w.runnerGets(e)
+		return
+	case EffectActor:
+		w.told = append(w.told, string(e.Data))
 		return
 	case EffectRunnerClose:
 		if w.runner != nil && w.runner.socket == e.Socket {

@@ -83,6 +83,8 @@ var Workspace = [][]string{{
 		CHECK (due IS NULL OR state IN ('pending','sending','unknown'))) STRICT`,
 	`CREATE INDEX delivery_due ON delivery(due) WHERE due IS NOT NULL`,
 	`CREATE INDEX delivery_by_turn ON delivery(turn, kind)`,
+	`CREATE TABLE hold(
+		bucket TEXT PRIMARY KEY, until INTEGER NOT NULL, why TEXT NOT NULL, strikes INTEGER NOT NULL DEFAULT 1) STRICT, WITHOUT ROWID`,
 	`CREATE TABLE blob(
 		hash TEXT NOT NULL, seq INTEGER NOT NULL, total INTEGER NOT NULL, data BLOB NOT NULL,
 		PRIMARY KEY (hash, seq)) STRICT, WITHOUT ROWID`,
@@ -108,6 +110,12 @@ var Directory = [][]string{{
 	`CREATE TABLE binding(
 		channel TEXT NOT NULL, since TEXT NOT NULL, workspace TEXT NOT NULL, created_wall INTEGER NOT NULL,
 		PRIMARY KEY (channel, since)) STRICT, WITHOUT ROWID`,
+}}
+
+// Application are the migrations of the application directory's database.
+var Application = [][]string{{
+	`CREATE TABLE circuit(
+		id INTEGER PRIMARY KEY CHECK (id = 1), until_wall INTEGER NOT NULL, why TEXT NOT NULL, reported_by TEXT NOT NULL) STRICT`,
 }}
 
 // Migrate brings the database to the newest schema. It refuses a database that is newer than this program.
