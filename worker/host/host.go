@@ -33,6 +33,7 @@ type Host struct {
 	metrics *metrics
 	client  *http.Client
 	keys    keyring
+	pace    pace // of requests with the bot's token
 	routes  *resolver
 	wakes   chan struct{} // slots: how many actors are woken at once
 

@@ -73,6 +73,11 @@ func (f *flight) perform() (actor.Outcome, []byte) {
 	if err != nil {
 		return actor.Outcome{Kind: actor.OutcomeRefused, Detail: err.Error()}, nil
 	}
+	if f.effect.Credential == "bot" {
+		if err := f.host.pace.wait(ctx, f.host.opts.Clock); err != nil {
+			return actor.Outcome{Kind: actor.OutcomeUnsent, Detail: "the edge is stopping"}, nil
+		}
+	}
 	timeout := time.Duration(f.effect.TimeoutMS) * time.Millisecond
 	if timeout <= 0 {
 		timeout = defaultTimeout
