@@ -17,7 +17,8 @@ type Fault struct {
 	Count  int    `json:"count"` // how many are left; 0 in a request means 1
 	Status int    `json:"status,omitempty"`
 	Code   int    `json:"code,omitempty"` // Discord's; 0 means the usual one of the status
-	// When is "before" (nothing happens) or "after" (it happens, and the answer is lost). Default before.
+	// When is "before" (nothing happens) or "after" (it happens, and the answer is lost). Default before. A delay
+	// "after" lasts also when the caller has given up, so that the request overtakes nothing and is applied late.
 	When   string `json:"when,omitempty"`
 	Method string `json:"method,omitempty"` // "" is any
 	// Path is a pattern below /api/v10, as "/channels/*/messages", a star being one segment; "" is any.

@@ -39,7 +39,7 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	h.Set("Via", "1.1 google") // without it disgo takes a 429 for a block by Cloudflare
 	fault := s.faults.take(r.Method, p)
 	if fault != nil && fault.Kind == "delay" {
-		s.wait(r, time.Duration(fault.MS)*time.Millisecond)
+		s.wait(r, fault)
 	}
 	var status int
 	var answer []byte
@@ -139,13 +139,16 @@ func (s *Server) botToken(r *http.Request) bool {
 }
 
 // wait holds a request back, by the clock, until its caller gives up.
-func (s *Server) wait(r *http.Request, d time.Duration) {
-	over := make(chan struct{})
-	t := s.clock.AfterFunc(d, func() { close(over) })
+func (s *Server) wait(r *http.Request, f *Fault) {
+	over, gone := make(chan struct{}), r.Context().Done()
+	t := s.clock.AfterFunc(time.Duration(f.MS)*time.Millisecond, func() { close(over) })
 	defer t.Stop()
+	if f.When == "after" {
+		gone = nil
+	}
 	select {
 	case <-over:
-	case <-r.Context().Done():
+	case <-gone:
 	case <-s.stopping.Done():
 	}
 }
