@@ -104,6 +104,7 @@ func (w *work) takeOver() {
 	for _, row := range w.tx.Rows(`SELECT `+taskColumns+` FROM task WHERE kind = 'generation' AND state = 'running' AND owner <> ? ORDER BY id`, w.ev.Owner) {
 		w.orphanGeneration(scanTask(row))
 	}
+	w.tx.Exec(`UPDATE usage SET state = 'settled' WHERE state = 'reserved'`) // calls whose turn was stopped, too: nobody will tell any more
 	w.tx.Exec(`UPDATE delivery SET state = 'unknown', uncertain = 1, due = ?, owner = '' WHERE state = 'sending' AND owner <> ?`, w.now, w.ev.Owner)
 	w.tx.Exec(`DELETE FROM part`) // of answers that will never be complete
 	w.event("owner.changed", 0, "", "")

@@ -203,6 +203,21 @@ func TestF05_KilledDuringTheModelCall(t *testing.T) {
 	w.want("shown", w.discord.all(), before)
 }
 
+// A stopped call that its host never answered settles at its reservation too, when the next owner starts.
+func TestF27_AStoppedCallOfADeadHostIsSettled(t *testing.T) {
+	w := newWorld(t)
+	w.ask("1300000000000001001", "hello")
+	w.runUntil(PointModel)
+	if err := w.event(EventOperator, Operator{Op: OpStop, Principal: Principal{Name: "ops", Roles: []string{"approve"}}, Args: json.RawMessage(`{"id":"1"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	w.want("in flight", w.one(`SELECT count(*) FROM usage WHERE state = 'reserved'`), "1")
+	w.kill()
+	w.run(60_000)
+	w.want("reserved", w.one(`SELECT count(*) FROM usage WHERE state = 'reserved'`), "0")
+	w.want("state", w.one(`SELECT state || ' ' || reason FROM submission`), "unanswered aborted")
+}
+
 func TestF06_KilledBeforeTheRunnerStartedTheTool(t *testing.T) {
 	w := killAt(t, PointIntent, false)
 	w.connect() // its journal does not name the task: it never started

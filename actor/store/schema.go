@@ -96,6 +96,7 @@ var Workspace = [][]string{{
 		user TEXT NOT NULL, model TEXT NOT NULL, state TEXT NOT NULL CHECK (state IN ('reserved','settled')),
 		input INTEGER NOT NULL, output INTEGER NOT NULL, micros INTEGER NOT NULL, created_wall INTEGER NOT NULL,
 		UNIQUE (task, epoch)) STRICT`,
+	`CREATE INDEX usage_reserved ON usage(task) WHERE state = 'reserved'`,
 	`CREATE TABLE audit(
 		id INTEGER PRIMARY KEY, actor TEXT NOT NULL, action TEXT NOT NULL, ref TEXT NOT NULL, detail TEXT NOT NULL,
 		created_wall INTEGER NOT NULL) STRICT`,
