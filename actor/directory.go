@@ -26,6 +26,9 @@ func (w *work) directoryOperator(in Operator) error {
 		return with(in.Args, w.resolve)
 	case OpBind:
 		return with(in.Args, w.bind)
+	case OpWorkspaces:
+		w.workspaces()
+		return nil
 	}
 	return errs.New(errs.Invalid, "a directory knows no op %q", in.Op)
 }
@@ -47,6 +50,14 @@ func (w *work) resolve(in ResolveArgs) error {
 		}
 	}
 	return errs.New(errs.NotFound, "This channel belongs to no workspace.").WithHint("An admin binds it with PUT …/config and its bindings.")
+}
+
+func (w *work) workspaces() {
+	names := []string{}
+	for _, row := range w.tx.Rows(`SELECT DISTINCT workspace FROM binding ORDER BY workspace`) {
+		names = append(names, row.Str(0))
+	}
+	w.answer(200, WorkspacesReply{Workspaces: names})
 }
 
 // bind gives channels to a workspace. A channel's first binding holds for all its messages, also older ones.

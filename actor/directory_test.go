@@ -82,6 +82,20 @@ func TestDirectoryResolvesByTheTimeOfTheMessage(t *testing.T) {
 	}
 }
 
+func TestDirectoryListsItsWorkspacesOnce(t *testing.T) {
+	d := directory{t, openDB(t), "directory:" + guildID}
+	d.op("", nil)
+	if body, _ := d.op(OpWorkspaces, nil); body != `{"workspaces":[]}` {
+		t.Errorf("before any binding: %s", body)
+	}
+	for _, b := range []BindArgs{{"beta", []string{"900"}}, {"alpha", []string{"200", "201"}}, {"gamma", nil}, {"beta", []string{"901"}}} {
+		d.op(OpBind, b)
+	}
+	if body, _ := d.op(OpWorkspaces, nil); body != `{"workspaces":["alpha","beta"]}` {
+		t.Errorf("got %s", body)
+	}
+}
+
 func TestDirectoryRefusesABoundChannelAndABadName(t *testing.T) {
 	d := directory{t, openDB(t), "directory:" + guildID}
 	d.op("", nil)

@@ -114,17 +114,18 @@ type Operator struct {
 
 // Operator ops. The comment gives Args and the body of the reply.
 const (
-	OpResolve = "resolve" // directory: ResolveArgs → ResolveReply, or 404
-	OpBind    = "bind"    // directory: BindArgs → {}
-	OpConfig  = "config"  // workspace: Settings → Settings as they now are
-	OpStatus  = "status"  // {} → see docs/protocol.md
-	OpJobs    = "jobs"    // {"state":"active|failed|","after":"7a4","limit":50}
-	OpJob     = "job"     // {"id":"7a4"}
-	OpEvents  = "events"  // {"id":"7a4"|"","after":0,"limit":100}
-	OpRecords = "records" // {} → what the playground's panel shows
-	OpStop    = "stop"    // {"id":"7a4"}
-	OpApprove = "approve" // {"id":"7a4","task":12}
-	OpDeny    = "deny"    // {"id":"7a4","task":12,"reason":""}
+	OpResolve    = "resolve"    // directory: ResolveArgs → ResolveReply, or 404
+	OpBind       = "bind"       // directory: BindArgs → {}
+	OpWorkspaces = "workspaces" // directory: {} → WorkspacesReply
+	OpConfig     = "config"     // workspace: Settings → Settings as they now are
+	OpStatus     = "status"     // {} → see docs/protocol.md
+	OpJobs       = "jobs"       // {"state":"active|failed|","after":"7a4","limit":50}
+	OpJob        = "job"        // {"id":"7a4"}
+	OpEvents     = "events"     // {"id":"7a4"|"","after":0,"limit":100}
+	OpRecords    = "records"    // {} → what the playground's panel shows
+	OpStop       = "stop"       // {"id":"7a4"}
+	OpApprove    = "approve"    // {"id":"7a4","task":12}
+	OpDeny       = "deny"       // {"id":"7a4","task":12,"reason":""}
 )
 
 // ResolveArgs asks which workspace a place belongs to. ID decides between bindings of one channel: the message's
@@ -132,6 +133,11 @@ const (
 type ResolveArgs struct {
 	Place Place  `json:"place"`
 	ID    string `json:"id"`
+}
+
+// WorkspacesReply names the workspaces (without their guild) that a channel was ever bound to, in order.
+type WorkspacesReply struct {
+	Workspaces []string `json:"workspaces"`
 }
 
 // ResolveReply names the workspace (without its guild).
