@@ -9,44 +9,76 @@ import (
 // model is a provider that calls tools at random, answers with a text of its own each time, and fails as providers do.
 type model struct {
 	world   *world
-	calls   int
 	answers int
 }
 
 // serve answers one Chat Completions request with a stream; status 0 means that it hangs until the host gives up.
 func (m *model) serve(s *space, body string) (int, string) {
 	w := m.world
-	m.calls++
 	w.covered("model call")
+	m.checkShape(body)
 	switch {
-	case w.chance(0.02):
-		w.covered("model: 429")
+	case w.chance("model-429", 0.02):
 		return 429, `{"error":{"message":"slow down","type":"rate_limit"}}`
-	case w.chance(0.02):
-		w.covered("model: 5xx")
+	case w.chance("model-5xx", 0.02):
 		return 529, "<html>overloaded</html>"
-	case w.chance(0.01):
-		w.covered("model: 401")
+	case w.chance("model-401", 0.01):
 		return 401, `{"error":{"message":"bad key","code":"invalid_api_key"}}`
-	case w.chance(0.01):
-		w.covered("model: hangs")
+	case w.chance("model-hangs", 0.01):
 		return 0, ""
 	}
 	rounds := strings.Count(body, `"role":"tool"`)
 	stream := m.answer()
-	if rounds < 6 && w.rng.IntN(100) < 60 {
+	if rounds < 6 && w.pick("model", 100) < 60 {
 		stream = m.toolCalls()
 	}
-	if w.chance(0.03) {
-		w.covered("model: cut stream")
-		return 200, stream[:w.rng.IntN(len(stream)-10)]
+	if w.chance("model-cut", 0.03) {
+		return 200, stream[:w.pick("model-cut", len(stream)-10)]
 	}
 	return 200, stream
 }
 
+// checkShape holds each request to what providers demand: every call is followed by its result, before anything else.
+func (m *model) checkShape(body string) {
+	var request struct {
+		Messages []struct {
+			Role  string `json:"role"`
+			Calls []struct {
+				ID string `json:"id"`
+			} `json:"tool_calls"`
+			CallID string `json:"tool_call_id"`
+		} `json:"messages"`
+	}
+	if err := json.Unmarshal([]byte(body), &request); err != nil {
+		m.world.fail("a model request is no JSON: %v", err)
+	}
+	open := map[string]bool{}
+	for i, msg := range request.Messages {
+		switch {
+		case msg.Role == "tool" && !open[msg.CallID]:
+			m.world.fail("invariant 5: message %d of a model request answers the call %q, which is not open", i, msg.CallID)
+		case msg.Role == "tool":
+			delete(open, msg.CallID)
+		case len(open) > 0:
+			m.world.fail("invariant 5: message %d of a model request comes between a call and its result", i)
+		}
+		for _, c := range msg.Calls {
+			open[c.ID] = true
+		}
+	}
+	if len(open) > 0 {
+		m.world.fail("invariant 5: a model request ends with %d open calls", len(open))
+	}
+}
+
 func (m *model) answer() string {
 	m.answers++
-	text, _ := json.Marshal(fmt.Sprintf("ANSWER-%d.", m.answers))
+	said := fmt.Sprintf("ANSWER-%d.", m.answers)
+	if m.world.pick("model", 12) == 0 {
+		said += "\n\n" + strings.Repeat("and so on ", 300) // more than one message holds
+		m.world.covered("an answer of several messages")
+	}
+	text, _ := json.Marshal(said)
 	return fmt.Sprintf("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%s}}]}\n\n"+
 		"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"+
 		"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":5}}\n\ndata: [DONE]\n\n", text)
@@ -60,8 +92,8 @@ var tools = []struct{ name, args string }{
 
 func (m *model) toolCalls() string {
 	var b strings.Builder
-	for i := range 1 + m.world.rng.IntN(3) {
-		t := tools[m.world.rng.IntN(len(tools))]
+	for i := range 1 + m.world.pick("model", 3) {
+		t := tools[m.world.pick("model", len(tools))]
 		args, _ := json.Marshal(t.args)
 		fmt.Fprintf(&b, "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":%d,\"id\":\"c%d\",\"type\":\"function\",\"function\":{\"name\":%q,\"arguments\":%s}}]}}]}\n\n", i, i, t.name, args)
 	}

@@ -3,15 +3,70 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
-	"sort"
+	"math/rand/v2"
 	"strings"
 
 	"holdfast/actor"
 )
 
-// person picks who acts: mostly the admin, sometimes a member, rarely somebody whom the workspace does not admit.
-func (w *world) person() actor.User {
-	switch n := w.rng.IntN(10); {
+// people are the users, the operator, and the relay that carries what they write.
+type people struct {
+	world *world
+	asked map[string]*asked // by key
+	keys  []string
+	spool int // events that the relay still has to hand over
+}
+
+// asked is one input, and what its author was told.
+type asked struct {
+	space     *space
+	text      string // unlike any other
+	accepted  bool
+	withdrawn bool // told that nothing was accepted, and the actor knows
+}
+
+// deed is one thing that somebody does, with randomness of its own.
+type deed struct {
+	*rand.Rand
+	n    int
+	name string
+}
+
+// schedule is everything that people do in the faulty time.
+func (p *people) schedule() {
+	w := p.world
+	rare := func(class string, of int) int { return max(0, 1-w.pick(class, of)) }
+	p.deeds("asks", 4+w.pick("asks", 8), w.day*3/4, p.asks)
+	p.deeds("asks-what-crashes", rare("asks-what-crashes", 12), w.day, p.asks)
+	p.deeds("asks-poison", rare("asks-poison", 12), w.day, p.asks)
+	p.deeds("writes", 4+w.pick("writes", 6), w.day, p.writes)
+	p.deeds("writes-poison", rare("writes-poison", 12), w.day, p.writes)
+	p.deeds("presses", 14, w.day, p.presses)
+	p.deeds("stops", 2, w.day, p.stops)
+	p.deeds("resumes", 2, w.day, p.resumes)
+	p.deeds("completes", 1, w.day, p.completes)
+	p.deeds("operates", 3, w.day, p.operates)
+	p.deeds("deletes-answer", rare("deletes-answer", 3), w.day, p.deletesAnswer)
+}
+
+func (p *people) deeds(class string, n int, latest int64, f func(*deed)) {
+	w := p.world
+	for i := range n {
+		d := Decision{class, i + 1}
+		w.after(w.between(class, 0, latest), func() {
+			if w.calm || w.opts.only != nil && !w.opts.only[d] {
+				return
+			}
+			w.fired = append(w.fired, d)
+			w.covered("deed: " + class)
+			f(&deed{Rand: w.dice(d.String()).Rand, n: i + 1, name: class})
+		})
+	}
+}
+
+// who acts: mostly the admin, sometimes a member, rarely somebody whom the workspace does not admit.
+func (d *deed) who() actor.User {
+	switch n := d.IntN(10); {
 	case n < 7:
 		return actor.User{ID: maya, Name: "maya"}
 	case n < 9:
@@ -20,235 +75,201 @@ func (w *world) person() actor.User {
 	return actor.User{ID: kim, Name: "kim"}
 }
 
-// people schedules everything that people do in the faulty time.
-func (w *world) people() {
-	for range 4 + w.rng.IntN(8) {
-		w.after(w.rng.Int64N(faultyFor*3/4), w.somebodyAsks)
-	}
-	for range 4 + w.rng.IntN(6) {
-		w.after(w.rng.Int64N(faultyFor), w.somebodyWrites)
-	}
-	for range 30 {
-		w.after(w.rng.Int64N(faultyFor), w.somebodyPresses)
-	}
-	for range 2 {
-		w.after(w.rng.Int64N(faultyFor), w.somebodyStops)
-		w.after(w.rng.Int64N(faultyFor), w.somebodyResumes)
-	}
-}
+func (d *deed) space(w *world) *space { return w.spaces[d.IntN(len(w.spaces))] }
 
-// weather schedules what goes wrong by itself.
-func (w *world) weather() {
-	for range 4 {
-		w.after(w.rng.Int64N(faultyFor), func() {
-			if s := w.space(); w.chance(0.5) && s.up {
-				s.down("out of the blue")
-			}
-		})
-		w.after(w.rng.Int64N(faultyFor), func() {
-			if s := w.space(); w.chance(0.5) {
-				s.runner.die()
-			}
-		})
-		w.after(w.rng.Int64N(faultyFor), func() {
-			if s := w.space(); w.chance(0.5) {
-				s.runner.closed(s.runner.socket)
-			}
-		})
-	}
-	w.after(w.rng.Int64N(faultyFor), w.clockJumps)
-	w.after(w.rng.Int64N(faultyFor), w.threadChanges)
-}
-
-// clockJumps turns the host's clock forward or back.
-func (w *world) clockJumps() {
-	if w.chance(0.5) {
-		w.skew += w.rng.Int64N(240_000) - 120_000
-		w.covered("the clock jumps")
-		w.note("skew %d", w.skew)
-	}
-}
-
-// threadChanges deletes, archives or locks a thread.
-func (w *world) threadChanges() {
-	threads := w.discord.openThreads()
-	if len(threads) == 0 || !w.chance(0.5) {
-		return
-	}
-	id := threads[w.rng.IntN(len(threads))]
-	state := []string{"deleted", "archived", "locked"}[w.rng.IntN(3)]
-	w.discord.threads[id] = state
-	w.covered("F28 thread " + state)
-	for _, s := range w.spaces {
-		g := actor.GatewayEvent{ID: fmt.Sprint("t:", id), Type: "THREAD_UPDATE", Place: s.thread(id), Archived: state == "archived", Locked: state == "locked"}
-		if state == "deleted" {
-			g.Type = "THREAD_DELETE"
-		}
-		w.relay(s, g)
-	}
-}
-
-func (d *discord) openThreads() []string {
-	var ids []string
-	for id, state := range d.threads {
-		if state == "open" {
-			ids = append(ids, id)
+// place is the workspace's channel, or one of its threads.
+func (d *deed) place(s *space) actor.Place {
+	places := []actor.Place{{Guild: guild, Channel: s.channel}}
+	for _, id := range s.world.discord.order {
+		if s.world.discord.threads[id] == "open" && len(s.query(`SELECT 1 FROM thread WHERE id = ?`, id)) > 0 {
+			places = append(places, s.thread(id))
 		}
 	}
-	sort.Strings(ids)
-	return ids
+	return places[d.IntN(len(places))]
 }
-
-func (w *world) space() *space { return w.spaces[w.rng.IntN(len(w.spaces))] }
 
 func (s *space) thread(id string) actor.Place {
 	return actor.Place{Guild: guild, Channel: id, Type: 11, Parent: s.channel}
 }
 
-// places are the channel and the threads of a workspace.
-func (s *space) places() []actor.Place {
-	places := []actor.Place{{Guild: guild, Channel: s.channel}}
-	for _, id := range s.world.discord.openThreads() {
-		if s.one(`SELECT count(*) FROM thread WHERE id = ?`, id) == "1" {
-			places = append(places, s.thread(id))
-		}
-	}
-	return places
+// text is unlike any other input's, and names what the input provokes.
+func (d *deed) text() string {
+	word := map[string]string{"asks": "Q", "asks-what-crashes": crashWord, "asks-poison": poisonWord, "writes": "M", "writes-poison": poisonWord + "-M"}
+	return fmt.Sprintf("%s%d.", word[d.name], d.n)
 }
 
-func (s *space) place() actor.Place {
-	places := s.places()
-	return places[s.world.rng.IntN(len(places))]
+// input remembers what somebody says.
+func (p *people) input(s *space, key, text string) *asked {
+	a := &asked{space: s, text: text}
+	p.asked[key] = a
+	p.keys = append(p.keys, key)
+	return a
 }
 
-// interact is Discord's POST to the front, which answers by itself when the actor takes too long: the person is told
-// that nothing was accepted, and the key is withdrawn (F32).
-func (w *world) interact(s *space, in actor.Interaction) (reply string, accepted bool) {
-	w.serial++
-	in.Key = fmt.Sprint("15000000000000", 100000+w.serial)
-	in.Token = "token-" + in.Key
-	o := &original{channel: in.Place.Channel, at: w.now}
-	w.discord.originals[in.Token] = o
-	if !s.up {
-		w.covered("interaction while down")
-		return "", false
-	}
-	if w.chance(0.03) { // the actor stalls past the deadline
-		w.covered("F32 the front answers alone")
-		o.acknowledged, o.ephemeral = true, in.Kind == actor.KindAsk
-		gen, late := s.gen, w.rng.IntN(2) == 0
-		w.after(2_500, func() {
-			if !s.up || s.gen != gen {
-				return
-			}
-			if late { // the event itself got in just before its deadline
-				s.handle(actor.EventInteraction, in, 0)
-			}
-			if in.Kind == actor.KindAsk && !w.chance(0.3) {
-				s.handle(actor.EventWithdraw, actor.Withdraw{Key: in.Key}, 0)
-			}
-		})
-		return "", false
-	}
-	res, ok := s.handle(actor.EventInteraction, in, w.now+w.skew+2_000)
-	if !ok || res.Reply == nil {
-		return "", false
-	}
-	reply = string(res.Reply.Body)
-	if w.chance(0.02) { // Discord did not get it: the token is void
-		w.covered("F24 reply lost")
-		return reply, false
-	}
-	o.acknowledged = true
-	return reply, true
+func (p *people) asks(d *deed) {
+	s := d.space(p.world)
+	p.interact(d, s, actor.Interaction{Kind: actor.KindAsk, User: d.who(), Place: d.place(s), Prompt: d.text()})
 }
 
-func (w *world) somebodyAsks() {
-	s := w.space()
-	reply, ok := w.interact(s, actor.Interaction{Kind: actor.KindAsk, User: w.person(), Place: s.place(), Prompt: fmt.Sprintf("question %d", w.serial)})
-	w.covered("ask")
-	w.note("ask %v %.40s", ok, reply)
-}
-
-// somebodyWrites posts a message; the relay forwards it, again and again until it was taken.
-func (w *world) somebodyWrites() {
-	s := w.space()
-	w.serial++
-	id := fmt.Sprint("14000000000000", 100000+w.serial)
-	place := s.place()
-	g := actor.GatewayEvent{ID: id, Type: "MESSAGE_CREATE", Source: "live", Place: place, Message: id, Author: w.person(), Content: fmt.Sprintf("message %d", w.serial)}
-	if !place.Thread() || w.rng.IntN(3) == 0 {
+// writes posts a message; the relay forwards it, again and again until it was taken.
+func (p *people) writes(d *deed) {
+	w, s := p.world, d.space(p.world)
+	place, who := d.place(s), d.who()
+	m := w.discord.add(&message{channel: place.Channel, author: who.ID, space: s})
+	id := m.id
+	g := actor.GatewayEvent{ID: id, Type: "MESSAGE_CREATE", Source: "live", Place: place, Message: id, Author: who, Content: d.text()}
+	if !place.Thread() || d.IntN(3) == 0 {
 		g.Mentions, g.Content = []string{appID}, "<@"+appID+"> "+g.Content
 	}
-	w.covered("message")
-	w.relay(s, g)
-	switch w.rng.IntN(8) {
+	p.input(s, id, d.text())
+	p.relay(s, g)
+	switch d.IntN(8) {
 	case 0:
 		edit := g
 		edit.ID, edit.Type, edit.Content = "u:"+id, "MESSAGE_UPDATE", g.Content+" edited"
-		w.after(w.latency(), func() { w.relay(s, edit) })
+		w.after(w.latency(), func() { p.relay(s, edit) })
 	case 1:
 		gone := g
+		m.deleted = true
 		gone.ID, gone.Type = "x:"+id, "MESSAGE_DELETE"
-		w.after(w.latency(), func() { w.relay(s, gone) })
+		w.after(w.latency(), func() { p.relay(s, gone) })
+	case 2:
+		again := g
+		again.Source = "backfill"
+		w.after(d.Int64N(5*60_000), func() { p.relay(s, again) })
 	}
 }
 
 // relay stands in for the Gateway's relay: at least once, sometimes twice.
-func (w *world) relay(s *space, g actor.GatewayEvent) {
-	if w.chance(0.1) {
-		w.covered("F02 event delivered twice")
-		w.after(w.latency(), func() { w.forward(s, g) })
+func (p *people) relay(s *space, g actor.GatewayEvent) {
+	w := p.world
+	if w.chance("relayed-twice", 0.1) {
+		p.spool++
+		w.after(w.latency(), func() { p.forward(s, g, 0) })
 	}
-	w.forward(s, g)
+	p.spool++
+	p.forward(s, g, 0)
 }
 
-func (w *world) forward(s *space, g actor.GatewayEvent) {
+func (p *people) forward(s *space, g actor.GatewayEvent, try int) {
+	w := p.world
 	res, ok := s.handle(actor.EventGateway, g, 0)
-	if !ok || w.chance(0.02) { // no answer, or it was lost: tried again
-		w.covered("F01 event tried again")
-		w.after(2_000, func() { w.forward(s, g) })
+	if !ok || w.chance("relay-hears-nothing", 0.02) { // no answer, or it was lost: tried again
+		w.after(2_000<<min(try, 5), func() { p.forward(s, g, try+1) })
 		return
 	}
+	p.spool--
 	var result actor.GatewayResult
 	if err := json.Unmarshal(res.Reply.Body, &result); err != nil || result.ID != g.ID {
 		w.fail("a gateway event is answered with %s", res.Reply.Body)
 	}
 	w.covered("gateway: " + result.Status)
-}
-
-// somebodyPresses presses a button that Discord shows, also twice and long after.
-func (w *world) somebodyPresses() {
-	var cards []*message
-	for _, m := range w.discord.everything() {
-		if len(m.body.Components) > 0 && len(m.body.Components[0].Components) >= 2 {
-			cards = append(cards, m)
+	switch result.Status {
+	case actor.StatusDuplicate:
+		w.covered("F02 the same message again: " + g.Source)
+	case actor.StatusRejected:
+		w.covered("F35 an event that makes the core trap each time is rejected")
+	case actor.StatusCommitted:
+		if g.Type == "MESSAGE_CREATE" {
+			p.asked[g.Message].accepted = true
 		}
 	}
-	if len(cards) == 0 {
+}
+
+// presses a button that Discord shows, also twice at once and long after, and of a card that another incarnation of
+// the workspace has posted.
+func (p *people) presses(d *deed) {
+	m, buttons := p.pressable(d)
+	if m == nil {
 		return
 	}
-	m := cards[w.rng.IntN(len(cards))]
-	for range 1 + w.rng.IntN(2) {
-		buttons := m.body.Components[0].Components
-		button := buttons[w.rng.IntN(min(2, len(buttons)))]
-		verb, rest, _ := strings.Cut(button.CustomID, ":")
+	button := buttons[d.IntN(len(buttons))]
+	for range 1 + d.IntN(2) {
+		verb, rest, _ := strings.Cut(button, ":")
 		target := rest[strings.LastIndex(rest, ":")+1:]
-		place := actor.Place{Guild: guild, Channel: m.channel}
-		reply, _ := w.interact(m.space, actor.Interaction{Kind: actor.KindPress, User: w.person(), Place: place, Verb: verb, Target: target})
-		w.covered("press " + verb)
-		w.note("press %s %.60s", verb, reply)
+		if d.IntN(20) == 0 {
+			target = "1" + target
+			p.world.covered("F36 a card of another incarnation is pressed")
+		}
+		in := actor.Interaction{Kind: actor.KindPress, User: d.who(), Place: actor.Place{Guild: guild, Channel: m.channel}, Verb: verb, Target: target}
+		if verb == "w" {
+			in.Kind, in.Reason = actor.KindReason, "not today"
+		}
+		reply := p.interact(d, m.space, in)
+		if strings.Contains(reply, "Already decided") || strings.Contains(reply, "Too late") {
+			p.world.covered("F15 the loser of two decisions is told")
+		}
+		if d.IntN(3) == 0 {
+			button = buttons[d.IntN(len(buttons))]
+		}
 	}
 }
 
-func (w *world) somebodyStops() {
-	s := w.space()
-	w.interact(s, actor.Interaction{Kind: actor.KindStop, User: w.person(), Place: s.place()})
-	w.covered("stop")
+// pressable is a message with buttons: mostly an approval that waits.
+func (p *people) pressable(d *deed) (*message, []string) {
+	var waiting, others []*message
+	for _, m := range p.world.discord.all {
+		switch {
+		case m.deleted || len(m.body.Components) == 0:
+		case len(m.body.Components[0].Components) > 1 && !m.body.Components[0].Components[0].Disabled:
+			waiting = append(waiting, m)
+		default:
+			others = append(others, m)
+		}
+	}
+	from := waiting
+	if len(waiting) == 0 || d.IntN(5) == 0 {
+		from = others
+	}
+	if len(from) == 0 {
+		return nil, nil
+	}
+	m := from[d.IntN(len(from))]
+	var buttons []string
+	for _, c := range m.body.Components[0].Components {
+		buttons = append(buttons, c.CustomID)
+	}
+	return m, append(buttons, buttons[0]) // approve twice as often
 }
 
-func (w *world) somebodyResumes() {
-	s := w.space()
-	w.interact(s, actor.Interaction{Kind: actor.KindResume, User: w.person(), Place: s.place(), Conversation: fmt.Sprint(1 + w.rng.IntN(3))})
-	w.covered("resume")
+func (p *people) stops(d *deed) {
+	s := d.space(p.world)
+	p.interact(d, s, actor.Interaction{Kind: actor.KindStop, User: d.who(), Place: d.place(s)})
+}
+
+func (p *people) resumes(d *deed) {
+	s := d.space(p.world)
+	p.interact(d, s, actor.Interaction{Kind: actor.KindResume, User: d.who(), Place: d.place(s), Conversation: fmt.Sprint(1 + d.IntN(3))})
+}
+
+func (p *people) completes(d *deed) {
+	s := d.space(p.world)
+	p.interact(d, s, actor.Interaction{Kind: actor.KindComplete, User: d.who(), Place: d.place(s), Query: "Q"})
+}
+
+// operates is the operator, who reads, decides, and makes the policy stricter or usual again.
+func (p *people) operates(d *deed) {
+	s := d.space(p.world)
+	op := []string{actor.OpStatus, actor.OpJobs, actor.OpJob, actor.OpEvents, actor.OpRecords, actor.OpStop, actor.OpApprove, actor.OpDeny, actor.OpConfig}[d.IntN(9)]
+	p.world.covered("operator: " + op)
+	if op == actor.OpConfig {
+		s.configure(actor.Settings{Policy: json.RawMessage([]string{usualPolicy, strictPolicy}[d.IntN(2)])})
+		return
+	}
+	args := json.RawMessage(`{}`)
+	if open := s.one(`SELECT max(id) FROM submission WHERE state = 'placed'`); open != "" && op != actor.OpEvents {
+		args = fmt.Appendf(nil, `{"id":%q}`, open)
+	}
+	s.handle(actor.EventOperator, actor.Operator{Op: op, Principal: actor.Principal{Name: "ops", Roles: []string{"read", "approve"}}, Args: args}, 0)
+}
+
+// deletesAnswer is a moderator who removes one of the bot's messages (10008).
+func (p *people) deletesAnswer(d *deed) {
+	all := p.world.discord.all
+	if len(all) == 0 {
+		return
+	}
+	if m := all[d.IntN(len(all))]; m.author == appID {
+		m.deleted = true
+	}
 }

@@ -14,27 +14,30 @@ import (
 // runner is a runner process around the real protocol machine: its journal outlives it, what it executes does not.
 type runner struct {
 	space   *space
+	name    string
 	machine *protocol.Machine
 	journal []protocol.Entry
-	id      string
 	socket  string // of the open connection
 	life    int    // of the process
+	away    bool   // no process
+	held    bool   // another runner has the workspace
+	asleep  int64  // the process is paused until then, 0: awake
 	running map[protocol.Key]bool
-	starts  map[int64]int // task → executions that began
 	tick    int64
 }
 
-func newRunner(s *space) *runner {
-	r := &runner{space: s, id: "journal-" + s.name, running: map[protocol.Key]bool{}, starts: map[int64]int{}}
-	r.launch()
-	return r
+func newRunner(s *space, name string) *runner {
+	return &runner{space: s, name: name, away: true, running: map[protocol.Key]bool{}}
 }
+
+// offered are the tools of every runner here.
+var offered = []frame.Tool{{Name: "read", Schema: json.RawMessage(`{}`), Safe: true}, {Name: "bash", Schema: json.RawMessage(`{}`)}}
 
 func (r *runner) launch() {
 	r.life++
+	r.away, r.held, r.asleep = false, false, 0
 	r.running = map[protocol.Key]bool{}
-	r.machine = protocol.New(frame.Frame{Runner: "box", JournalID: r.id, Sandbox: "bwrap", Tools: []frame.Tool{
-		{Name: "read", Schema: json.RawMessage(`{}`), Safe: true}, {Name: "bash", Schema: json.RawMessage(`{}`)}}}, slices.Clone(r.journal))
+	r.machine = protocol.New(frame.Frame{Runner: r.name, JournalID: "journal-" + r.name, Sandbox: "bwrap", Tools: offered}, slices.Clone(r.journal))
 	r.dial()
 }
 
@@ -43,16 +46,15 @@ func (r *runner) time() time.Time { return time.UnixMilli(r.space.world.now) }
 // dial opens a connection when the edge is there, and tries again otherwise.
 func (r *runner) dial() {
 	w := r.space.world
-	if r.socket != "" {
+	if r.socket != "" || r.away || r.asleep != 0 {
 		return
 	}
-	if !r.space.up || w.chance(0.1) {
-		life := r.life
-		w.after(1_000+w.rng.Int64N(4_000), func() {
-			if r.life == life {
-				r.dial()
-			}
-		})
+	if !r.space.up || r.held || w.chance("dial-fails", 0.1) {
+		wait := w.between("dial", 1_000, 5_000)
+		if r.held {
+			r.held, wait = false, 30_000
+		}
+		r.later(wait, r.dial)
 		return
 	}
 	w.serial++
@@ -68,11 +70,10 @@ func (r *runner) cut() {
 		return
 	}
 	r.socket = ""
-	r.act(r.machine.Disconnected(r.time()))
-	life := r.life
-	r.space.world.after(500, func() {
-		if r.life == life {
-			r.dial()
+	r.later(0, func() {
+		if r.socket == "" {
+			r.act(r.machine.Disconnected(r.time()))
+			r.later(500, r.dial)
 		}
 	})
 }
@@ -87,47 +88,79 @@ func (r *runner) closed(socket string) {
 }
 
 // die ends the process: its executions are gone with it.
-func (r *runner) die() {
+func (r *runner) die(back int64) {
+	if r.away {
+		return
+	}
 	w := r.space.world
-	w.covered("runner dies")
 	for _, e := range r.journal {
 		if e.Result == nil {
-			w.covered(map[bool]string{true: "F07/F08 runner dies during a tool", false: "F06 runner dies around a start"}[r.running[e.Key]])
+			r.coverDeath(e.Key)
 		}
 	}
-	socket := r.socket
-	r.socket = ""
-	r.life++
-	if socket != "" {
-		r.space.handle(actor.EventRunnerClose, actor.RunnerSocket{Socket: socket, Code: 1006}, 0)
-	}
-	away := 500 + w.rng.Int64N(5_000)
-	if w.rng.IntN(8) == 0 {
-		away = 15 * 60_000
-	}
+	r.leave()
 	life := r.life
-	w.after(away, func() {
+	w.after(back, func() {
 		if r.life == life {
 			r.launch()
 		}
 	})
 }
 
+// leave ends the process for good.
+func (r *runner) leave() {
+	socket := r.socket
+	r.socket, r.away = "", true
+	r.life++
+	if socket != "" {
+		r.space.handle(actor.EventRunnerClose, actor.RunnerSocket{Socket: socket, Code: 1006}, 0)
+	}
+}
+
+// pause stops the process without ending it, as a laptop's lid does. What runs, runs on unobserved.
+func (r *runner) pause(d int64) {
+	if r.away || r.asleep != 0 {
+		return
+	}
+	w := r.space.world
+	w.note("%s pauses", r.name)
+	r.asleep = w.now + d
+	life, busy := r.life, len(r.running) > 0
+	w.after(d, func() {
+		if r.life != life || r.asleep == 0 {
+			return
+		}
+		r.asleep = 0
+		if busy && d > 60_000 {
+			w.covered("F23 a runner wakes up past its lease")
+		}
+		r.dial()
+	})
+}
+
 func (r *runner) heal() {
-	if r.socket == "" {
+	r.asleep = min(r.asleep, r.space.world.now)
+	switch {
+	case r.away:
 		r.launch()
+	case r.socket == "":
+		r.held, r.asleep = false, 0
+		r.dial()
 	}
 }
 
 // receive is a frame from the workspace.
 func (r *runner) receive(socket string, message []byte) {
-	w, life := r.space.world, r.life
-	if w.chance(0.005) {
+	w := r.space.world
+	if socket != r.socket {
+		return
+	}
+	if w.chance("frame-down-lost", 0.005) {
 		w.after(0, func() { r.closed(socket) })
 		return // lost with its connection
 	}
-	w.after(1+w.rng.Int64N(5), func() {
-		if r.socket == socket && r.life == life {
+	r.later(w.between("frame", 1, 6), func() {
+		if r.socket == socket {
 			r.act(r.machine.Received(r.time(), message))
 		}
 	})
@@ -142,12 +175,23 @@ func (r *runner) act(outputs []protocol.Output) {
 }
 
 func (r *runner) do(o protocol.Output) {
+	w := r.space.world
 	switch o.Kind {
 	case protocol.Send:
 		r.send(o.Frame)
 	case protocol.SaveStarted:
+		if w.opts.Mutant == mutantLateJournal {
+			r.later(0, func() { r.act(r.machine.Saved(r.time(), o.Key, nil)) })
+			r.later(2_000, func() { r.write(protocol.Entry{Key: o.Key}) })
+			return
+		}
 		r.later(1, func() { r.save(protocol.Entry{Key: o.Key}) })
 	case protocol.SaveFinished:
+		if w.opts.Mutant == mutantEarlyResult {
+			r.act(r.machine.Saved(r.time(), o.Key, nil))
+			r.later(2_000, func() { r.write(protocol.Entry{Key: o.Key, Result: o.Result}) })
+			return
+		}
 		r.later(1, func() { r.save(protocol.Entry{Key: o.Key, Result: o.Result}) })
 	case protocol.Forget:
 		r.journal = slices.DeleteFunc(r.journal, func(e protocol.Entry) bool { return e.Key == o.Key })
@@ -157,17 +201,24 @@ func (r *runner) do(o protocol.Output) {
 		r.later(5, func() { r.finished(o.Key, protocol.Result{Status: frame.StatusKilled, Summary: "killed"}) })
 	case protocol.GatherFacts:
 		r.later(5, func() { r.act(r.machine.Facts(r.time(), frame.Frame{Hash: "f", Branch: "main"})) })
+	case protocol.RefusedByPeer:
+		r.held = true
+		w.covered("F33 a second runner is told who has the workspace")
 	case protocol.Close:
 		socket := r.socket
 		r.later(0, func() { r.closed(socket) })
 	}
 }
 
-// later runs f in this process, if it still lives then.
+// later runs f in this process, if it still lives then, and not before it is awake.
 func (r *runner) later(d int64, f func()) {
 	life := r.life
 	r.space.world.after(d, func() {
-		if r.life == life {
+		switch {
+		case r.life != life:
+		case r.asleep > r.space.world.now:
+			r.later(r.asleep-r.space.world.now, f)
+		default:
 			f()
 		}
 	})
@@ -176,35 +227,38 @@ func (r *runner) later(d int64, f func()) {
 // save is the journal's fsync. The process may die before it, or right after it.
 func (r *runner) save(e protocol.Entry) {
 	w := r.space.world
-	if w.chance(0.005) {
-		r.die()
+	if w.chance("runner-dies-before-journal", 0.005) {
+		r.die(w.between("runner-back", 500, 5_000))
 		return
 	}
+	r.write(e)
+	if w.chance("runner-dies-after-journal", 0.01) {
+		r.die(w.between("runner-back", 500, 5_000))
+		return
+	}
+	r.act(r.machine.Saved(r.time(), e.Key, nil))
+}
+
+func (r *runner) write(e protocol.Entry) {
 	i := slices.IndexFunc(r.journal, func(old protocol.Entry) bool { return old.Key == e.Key })
 	if i < 0 {
 		r.journal = append(r.journal, e)
 	} else {
 		r.journal[i] = e
 	}
-	if w.chance(0.01) {
-		r.die()
-		return
-	}
-	r.act(r.machine.Saved(r.time(), e.Key, nil))
 }
 
 // execute is a tool that runs. Whether it may is the heart of invariant 3.
 func (r *runner) execute(o protocol.Output) {
 	w := r.space.world
-	r.starts[o.Key.Task]++
 	r.running[o.Key] = true
-	r.space.checkStart(o.Frame, r.starts[o.Key.Task])
-	took := 1 + w.rng.Int64N(3_000)
-	if w.rng.IntN(10) == 0 {
-		took = w.rng.Int64N(150_000)
+	r.space.checkStart(o.Frame)
+	took := w.between("tool", 1, 3_000)
+	if w.pick("tool", 10) == 0 {
+		took = w.between("tool", 1, 150_000)
 	}
-	if w.chance(0.02) {
-		r.later(took/2, r.die)
+	if w.chance("runner-dies-during-tool", 0.02) {
+		r.later(took/2, func() { r.die(w.between("runner-back", 500, 5_000)) })
 	}
 	r.later(took, func() {
 		r.finished(o.Key, protocol.Result{Status: frame.StatusOK, Summary: fmt.Sprintf("ran %d", o.Key.Task), Millis: took})
@@ -220,24 +274,28 @@ func (r *runner) finished(k protocol.Key, result protocol.Result) {
 
 // send is a frame to the workspace, in order; its connection may break meanwhile.
 func (r *runner) send(f frame.Frame) {
-	w, socket := r.space.world, r.socket
+	w, s, socket := r.space.world, r.space, r.socket
 	raw, err := protocol.Encode(f)
 	if err != nil {
 		panic(err)
 	}
+	if f.Type == frame.TypeResult && f.Status == frame.StatusOK && r == s.runners[0] {
+		s.told[f.Task] = true
+	}
 	w.after(2, func() {
-		if r.socket != socket {
+		if r.socket != socket || socket == "" {
 			return
 		}
-		if w.chance(0.005) {
+		if w.chance("frame-up-lost", 0.005) {
 			r.closed(socket)
 			return
 		}
 		w.covered("frame: " + f.Type)
-		if f.Type == frame.TypeResult {
-			r.space.coverResult(f)
-		}
-		r.space.handle(actor.EventRunnerMessage, actor.RunnerMessage{Socket: socket, Frame: raw}, 0)
+		s.coverFrame(f)
+		s.fenced(s.staleFrame(r, f), fmt.Sprintf("%s of task %d under epoch %d by %s", f.Type, f.Task, f.Epoch, r.name), func() bool {
+			_, ok := s.handle(actor.EventRunnerMessage, actor.RunnerMessage{Socket: socket, Frame: raw}, 0)
+			return ok
+		})
 	})
 }
 

@@ -3,37 +3,52 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"holdfast/actor"
 	"holdfast/actor/store"
-	"holdfast/worker/host/sqlite"
 )
 
 const (
-	guild   = "1300000000000000100"
-	appID   = "1300000000000000001"
-	maya    = "1300000000000000011" // admin
-	sam     = "1300000000000000012" // member
-	kim     = "1300000000000000013" // nobody
-	askRule = `{"tool":{"*":"deny","read":"allow","bash":"allow"},"bash":{"*":"allow","git push*":"ask","rm *":"deny"}}`
+	guild = "1300000000000000100"
+	appID = "1300000000000000001"
+	maya  = "1300000000000000011" // admin
+	sam   = "1300000000000000012" // member
+	kim   = "1300000000000000013" // nobody
 )
+
+// The workspace's policy, and a stricter one that an operator changes it to and back.
+const (
+	usualPolicy  = `{"tool":{"*":"deny","read":"allow","bash":"allow"},"bash":{"*":"allow","git push*":"ask","rm *":"deny"}}`
+	strictPolicy = `{"tool":{"*":"deny","read":"allow","bash":"ask"},"bash":{"*":"ask","rm *":"deny"}}`
+)
+
+// The decisions that -every-commit forces in turn.
+const (
+	killBeforeCommit = "kill-before-commit"
+	killAfterCommit  = "kill-after-commit"
+	killBeforeEffect = "kill-before-effect"
+	killAfterEffect  = "kill-after-effect"
+)
+
+// maxAttempts is how often a host tries an event that makes the core trap (docs/protocol.md, "Attempts").
+const maxAttempts = 4
 
 // space is a workspace and the host that serves it.
 type space struct {
 	world   *world
 	name    string
 	channel string
-	db      *sqlite.DB
+	db      *database
 	conn    *faultyConn
 	owner   string
 	up      bool
 	gen     int // of the process: what an earlier one launched finds nobody
 	alarm   *int64
-	alarmAt int64 // serial of the newest alarm
-	runner  *runner
-	settled map[string]bool // jobs that were seen settled
-	entries int64
+	alarmAt int64     // serial of the newest alarm
+	runners []*runner // the workspace's own, and a second one that sometimes comes
+	starts  map[int64]int
+	told    map[int64]bool // tasks whose result has left the workspace's own runner
+	book    book
 }
 
 var config = actor.Config{
@@ -42,53 +57,54 @@ var config = actor.Config{
 }
 
 func newSpace(w *world, name string, i int) *space {
-	db, err := sqlite.Open(":memory:")
-	if err != nil {
-		panic(err)
-	}
-	s := &space{world: w, name: name, channel: fmt.Sprintf("13000000000000002%02d", i), db: db, settled: map[string]bool{}}
-	s.conn = &faultyConn{db: db}
+	s := &space{world: w, name: name, channel: fmt.Sprintf("13000000000000002%02d", i), db: workspaces.take(),
+		starts: map[int64]int{}, told: map[int64]bool{}, book: newBook()}
+	s.conn = &faultyConn{db: s.db, poison: map[string]bool{}}
 	s.boot()
 	yes := true
-	settings, _ := json.Marshal(actor.Settings{Policy: json.RawMessage(askRule), SelfApprove: &yes,
-		Members: []actor.Member{{User: maya, Roles: []string{"admin"}}, {User: sam, Roles: []string{"member"}}}})
-	if _, ok := s.quiet(actor.EventOperator, actor.Operator{Op: actor.OpConfig, Args: settings}); !ok {
-		panic("the workspace cannot be set up")
-	}
-	s.runner = newRunner(s)
+	s.configure(actor.Settings{Policy: json.RawMessage(usualPolicy), SelfApprove: &yes,
+		ApprovalExpiryMS: []int64{0, 40_000, 120_000}[w.pick("setup", 3)],
+		Members:          []actor.Member{{User: maya, Roles: []string{"admin"}}, {User: sam, Roles: []string{"member"}}}})
+	s.runners = []*runner{newRunner(s, "box"), newRunner(s, "rival")}
+	s.runners[0].launch()
 	return s
 }
 
-func (s *space) close() { s.db.Close() }
+func (s *space) configure(settings actor.Settings) bool {
+	args, _ := json.Marshal(settings)
+	_, ok := s.handle(actor.EventOperator, actor.Operator{Op: actor.OpConfig, Args: args}, 0)
+	return ok
+}
 
 // boot starts a process: a new owner, whose first event is start.
 func (s *space) boot() {
 	s.world.owner++
 	s.owner, s.up, s.gen = fmt.Sprintf("owner-%d", s.world.owner), true, s.gen+1
-	if _, ok := s.quiet(actor.EventStart, nil); !ok && s.up {
-		s.down("its start failed")
+	if _, ok := s.handle(actor.EventStart, nil, 0); !ok && s.up {
+		s.down("its start failed", 2_000)
 	}
 }
 
-// down ends the process at once: nothing in memory is left. It comes back by itself, as a supervisor would have it.
-func (s *space) down(why string) {
+// down ends the process at once: nothing in memory is left. It comes back by itself after away ms, as a supervisor
+// would have it.
+func (s *space) down(why string, away int64) {
+	s.coverKill()
 	s.up, s.alarm = false, nil
 	s.gen++
 	s.world.note("%s down: %s", s.name, why)
 	s.world.covered("kill: " + why)
-	s.coverKill()
-	if s.runner != nil {
-		s.runner.cut()
+	for _, r := range s.runners {
+		r.cut()
 	}
-	s.world.after(100+s.world.rng.Int64N(s.outage()), s.restart)
+	s.world.after(away, s.restart)
 }
 
 // outage is usually short, sometimes longer than a lease or an approval.
 func (s *space) outage() int64 {
-	if s.world.rng.IntN(10) == 0 {
+	if s.world.pick("outage", 10) == 0 {
 		return 20 * 60_000
 	}
-	return 5_000
+	return s.world.between("outage", 100, 5_000)
 }
 
 func (s *space) restart() {
@@ -96,110 +112,155 @@ func (s *space) restart() {
 		return
 	}
 	s.boot()
-	if s.up && s.runner != nil {
-		s.runner.dial()
+	for _, r := range s.runners {
+		if s.up {
+			r.dial()
+		}
 	}
 }
 
 // heal ends the workspace's troubles for good.
 func (s *space) heal() {
-	s.conn.failIn = 0
+	s.conn.full = false
 	s.restart()
-	s.runner.heal()
+	s.runners[1].leave()
+	s.runners[0].heal()
 }
 
-// quiet handles an event without faults.
-func (s *space) quiet(kind string, data any) (*actor.Result, bool) {
-	held := s.world.opts.Faults
-	s.world.opts.Faults = 0
-	defer func() { s.world.opts.Faults = held }()
-	return s.handle(kind, data, 0)
-}
-
-// handle runs one event in a transaction, with whatever goes wrong around its commit. It is false when the caller
-// learns nothing, or an error.
+// handle runs one event as a host does: each attempt in a transaction, whatever goes wrong around its commit. It is
+// false when the caller learns nothing, or an error.
 func (s *space) handle(kind string, data any, deadline int64) (*actor.Result, bool) {
 	w := s.world
 	if !s.up {
 		return nil, false
 	}
-	raw := s.envelope(kind, data, deadline)
-	if w.chance(0.004) {
-		s.conn.failIn, s.conn.code = 1+w.rng.IntN(40), []store.Code{store.Full, store.IO}[w.rng.IntN(2)]
+	w.serial++
+	id := fmt.Sprint(w.serial)
+	for attempt := 1; attempt <= maxAttempts; attempt++ {
+		ev := s.envelope(id, kind, attempt, data, deadline)
+		s.plant()
+		s.db.begin()
+		out, rc, trapped := s.call(ev)
+		s.conn.failIn, s.conn.trapIn = 0, 0
+		w.note("%s %s %d rc %d %v %s", s.name, kind, attempt, rc, trapped, digest(out))
+		switch {
+		case trapped:
+			s.db.rollback()
+			w.covered(fmt.Sprintf("the core traps: attempt %d", attempt))
+			continue
+		case rc != 0:
+			s.db.rollback()
+			w.covered("event failed: " + kind)
+			return nil, false
+		case deadline != 0 && w.now+w.skew > deadline:
+			w.fail("invariant 1: an event is recorded after its deadline, when the front has answered for it")
+		}
+		if attempt > 1 {
+			w.covered("F18 the core traps, the event is tried again")
+		}
+		var res actor.Result
+		if err := json.Unmarshal(out, &res); err != nil {
+			w.fail("a result is no JSON: %v", err)
+		}
+		return &res, s.commit(kind, data, &res, attempt)
 	}
-	if err := s.db.Begin(); err != nil {
-		panic(err)
+	return nil, false
+}
+
+// plant makes this attempt's statements fail or trap.
+func (s *space) plant() {
+	w := s.world
+	switch {
+	case w.chance("sql-fails", 0.004):
+		s.conn.failIn, s.conn.code = int(w.between("sql", 1, 40)), []store.Code{store.Full, store.IO}[w.pick("sql", 2)]
+	case w.chance("core-traps", 0.004):
+		s.conn.trapIn = int(w.between("sql", 1, 40))
 	}
-	out, rc := actor.Handle(s.conn, raw)
-	s.conn.failIn = 0
-	w.note("%s %s rc %d %s", s.name, kind, rc, digest(out))
-	if rc != 0 {
-		s.must(s.db.Rollback())
-		w.covered("event failed: " + kind)
-		return nil, false
-	}
-	var res actor.Result
-	if err := json.Unmarshal(out, &res); err != nil {
-		w.fail("a result is no JSON: %v", err)
-	}
-	return &res, s.commit(kind, &res)
+}
+
+// call runs the core; a trap that was planted is none of its defects.
+func (s *space) call(ev []byte) (out []byte, rc int, trapped bool) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case planted:
+			trapped = true
+		default:
+			panic(r)
+		}
+	}()
+	out, rc = actor.Handle(s.conn, ev)
+	return out, rc, false
 }
 
 // commit makes it durable, or dies before or after doing so.
-func (s *space) commit(kind string, res *actor.Result) bool {
+func (s *space) commit(kind string, data any, res *actor.Result, attempt int) bool {
 	w := s.world
 	switch {
-	case w.chance(0.006):
-		s.must(s.db.Rollback())
-		s.down("before a commit")
+	case w.chance(killBeforeCommit, 0.006):
+		s.db.rollback()
+		s.coverCommit("before", kind, res)
+		s.down("before a commit", s.outage())
 		return false
-	case w.chance(0.002): // its outcome is uncertain: the instance is dropped (spec 3.1, rule 5)
-		if w.rng.IntN(2) == 0 {
-			s.must(s.db.Commit())
+	case w.chance("uncertain-commit", 0.002): // its outcome is uncertain: the instance is dropped (spec 3.1, rule 5)
+		if w.pick("uncertain", 2) == 0 {
+			s.db.commit()
 		} else {
-			s.must(s.db.Rollback())
+			s.db.rollback()
 		}
-		s.down("an uncertain commit")
+		s.down("an uncertain commit", s.outage())
 		return false
 	}
-	s.must(s.db.Commit())
+	s.db.commit()
 	w.covered("event: " + kind)
 	for _, t := range res.Trace {
 		w.covered("trace: " + t.Name)
+		if row := coverTrace[t.Name]; row != "" {
+			w.covered(row)
+		}
 	}
-	s.check()
-	if w.chance(0.006) {
-		s.down("after a commit")
+	s.check(kind, data, res, attempt)
+	if w.chance(killAfterCommit, 0.006) {
+		s.coverCommit("after", kind, res)
+		s.down("after a commit", s.outage())
 		return false
 	}
 	s.setAlarm(res.Alarm)
 	for _, e := range res.Effects {
-		s.launch(e)
-		if !s.up {
+		if s.launch(e); !s.up {
 			return false
 		}
+	}
+	if w.chance("poison-row", 0.0006) {
+		s.poisonRow()
 	}
 	return true
 }
 
-func (s *space) must(err error) {
-	if err != nil {
-		panic(err)
+// poisonRow makes the core trap from now on whenever it acts on one of the open rows.
+func (s *space) poisonRow() {
+	rows := s.query(`SELECT 'delivery ' || id FROM delivery WHERE state = 'pending' UNION ALL
+		SELECT 'task ' || id FROM task WHERE state IN ('ready','waiting') ORDER BY 1`)
+	if len(rows) > 0 {
+		row := rows[s.world.pick("poison", len(rows))].Str(0)
+		s.conn.poison[row] = true
+		s.world.note("%s poisoned %s", s.name, row)
 	}
 }
 
-func (s *space) envelope(kind string, data any, deadline int64) []byte {
+func (s *space) envelope(id, kind string, attempt int, data any, deadline int64) []byte {
 	w := s.world
 	body, err := json.Marshal(data)
 	if err != nil {
 		panic(err)
 	}
-	w.serial++
-	ev := actor.Event{V: 1, ID: fmt.Sprint(w.serial), Type: kind, Attempt: 1, Now: w.now + w.skew, Entropy: fmt.Sprintf("%064x", w.rng.Uint64()),
+	ev := actor.Event{V: 1, ID: id, Type: kind, Attempt: attempt, Now: w.now + w.skew, Entropy: fmt.Sprintf("%064x", w.dice("entropy").Uint64()),
 		Owner: s.owner, Sockets: []string{}, Deadline: deadline, Config: actor.ConfigRef{Version: 1, Hash: "h"},
 		Actor: "workspace:" + guild + "/" + s.name, Data: body}
-	if s.runner != nil && s.runner.socket != "" {
-		ev.Sockets = append(ev.Sockets, s.runner.socket)
+	for _, r := range s.runners {
+		if r.socket != "" {
+			ev.Sockets = append(ev.Sockets, r.socket)
+		}
 	}
 	if kind == actor.EventStart {
 		ev.Config.Full = &config
@@ -211,123 +272,37 @@ func (s *space) envelope(kind string, data any, deadline int64) []byte {
 	return raw
 }
 
-// setAlarm wakes the actor at its time, by the host's clock.
+// setAlarm wakes the actor at its time, by the host's clock, or a little later than that.
 func (s *space) setAlarm(at *int64) {
 	s.alarm = at
 	s.alarmAt++
 	if at == nil {
 		return
 	}
+	delay := max(0, *at-s.world.skew-s.world.now)
+	if s.world.chance("late-wake", 0.01) {
+		delay += s.world.between("late-wake", 1_000, 90_000)
+	}
 	serial, gen := s.alarmAt, s.gen
-	s.world.after(max(0, *at-s.world.skew-s.world.now), func() {
-		if s.up && s.gen == gen && s.alarmAt == serial {
-			if _, ok := s.handle(actor.EventWake, nil, 0); !ok && s.up {
-				s.world.after(1_000, func() { s.rewake(gen) }) // as the host does with a wake that failed
-			}
+	s.world.after(delay, func() {
+		if s.alarmAt == serial {
+			s.wake(gen, 0)
 		}
 	})
 }
 
-func (s *space) rewake(gen int) {
+// wake is tried again when it fails, later each time, as the host does.
+func (s *space) wake(gen, failures int) {
 	if !s.up || s.gen != gen {
 		return
 	}
-	if _, ok := s.handle(actor.EventWake, nil, 0); !ok && s.up {
-		s.world.after(1_000, func() { s.rewake(gen) })
-	}
-}
-
-// launch performs an effect. The process may die before it, and after it with its outcome unknown.
-func (s *space) launch(e actor.Effect) {
-	w := s.world
-	w.covered("effect: " + e.Type + " " + e.Point)
-	if strings.Contains(string(e.Body)+string(e.Message), "token-") {
-		w.fail("invariant 7: an interaction's token leaves in a body: %s %s", e.Method, e.Path)
-	}
-	if w.chance(0.004) {
-		s.down("before an effect")
-		return
-	}
-	gen := s.gen
-	switch e.Type {
-	case actor.EffectRunnerSend:
-		s.runner.receive(e.Socket, e.Message)
-	case actor.EffectRunnerClose:
-		s.runner.closed(e.Socket)
-	case actor.EffectHTTP:
-		w.after(w.latency(), func() { s.arrive(e, gen) })
-	default:
-		w.fail("an effect of unknown type %q", e.Type)
-	}
-	if w.chance(0.004) {
-		s.down("after an effect")
-	}
-}
-
-// latest is how much later than it was sent a request may still be applied, in ms, beside the latency of its way.
-const latest = 25_000
-
-// arrive is the request at its target, the response on its way back, and the host's own time-out.
-func (s *space) arrive(e actor.Effect, gen int) {
-	w := s.world
-	o := actor.Outcome{ID: e.ID, Epoch: e.Epoch, Kind: actor.OutcomeResponse, Headers: map[string]string{}}
-	back := w.latency()
-	switch {
-	case w.chance(0.01):
-		o.Kind = actor.OutcomeUnsent
-	case w.chance(0.01): // it timed out here, and is applied there later: it may overtake what follows (F34)
-		o.Kind = actor.OutcomeTimeout
-		back = e.TimeoutMS
-		w.covered("late request")
-		w.after(latest-w.rng.Int64N(latest/2), func() { s.target(e) })
-	default:
-		o.Status, o.Body = s.target(e)
-		if w.chance(0.02) {
-			o = actor.Outcome{ID: e.ID, Epoch: e.Epoch, Kind: actor.OutcomeNetwork}
-			w.covered("answer lost")
-		}
-	}
-	if o.Kind == actor.OutcomeResponse && o.Status == 0 {
-		o.Kind, back = actor.OutcomeTimeout, e.TimeoutMS
-	}
-	w.after(back, func() { s.outcome(o, gen, 0) })
-}
-
-func (s *space) target(e actor.Effect) (status int, body string) {
-	if strings.HasPrefix(e.Target, "model:") {
-		return s.world.model.serve(s, string(e.Body))
-	}
-	return s.world.discord.serve(s, e)
-}
-
-// outcome feeds an outcome back; one that meets a full disk is tried again.
-func (s *space) outcome(o actor.Outcome, gen, try int) {
-	if !s.up || s.gen != gen {
-		return
-	}
-	_, ok := s.handle(actor.EventEffect, o, 0)
-	switch {
-	case !ok && s.up && s.gen == gen && try < 5:
-		s.world.after(1_000<<try, func() { s.outcome(o, gen, try+1) })
-	case ok && s.world.chance(0.02):
-		s.world.after(s.world.latency(), func() { s.stale(o, gen) })
-	}
-}
-
-// stale delivers an outcome once more: it must change nothing (invariant 5).
-func (s *space) stale(o actor.Outcome, gen int) {
-	if !s.up || s.gen != gen {
-		return
-	}
-	if s.alarm != nil && *s.alarm <= s.world.now+s.world.skew+5 {
-		return // the event would also act on what is due, which is no fault
-	}
-	before := s.records()
-	if _, ok := s.quiet(actor.EventEffect, o); ok && s.up {
-		s.world.covered("duplicate outcome")
-		if after := s.records(); after != before {
-			s.world.fail("invariant 5: a repeated outcome of %s changed the records:\n%s\n%s", o.ID, before, after)
-		}
+	if _, ok := s.handle(actor.EventWake, nil, 0); !ok && s.up && s.gen == gen {
+		serial := s.alarmAt
+		s.world.after(1_000<<min(failures, 6), func() {
+			if s.alarmAt == serial {
+				s.wake(gen, failures+1)
+			}
+		})
 	}
 }
 
@@ -337,20 +312,4 @@ func digest(b []byte) string {
 		return string(b[:most])
 	}
 	return string(b)
-}
-
-// faultyConn fails the n-th statement from now.
-type faultyConn struct {
-	db     *sqlite.DB
-	failIn int
-	code   store.Code
-}
-
-func (c *faultyConn) Do(sql string, args []store.Value) ([]store.Row, error) {
-	if c.failIn > 0 {
-		if c.failIn--; c.failIn == 0 {
-			return nil, &store.Error{Code: c.code, Message: "planted by the simulator"}
-		}
-	}
-	return c.db.Do(sql, args)
 }

@@ -76,6 +76,7 @@ type world struct {
 	discord *discord
 	model   *model
 	people  *people
+	app     *application
 	owner   int
 }
 
@@ -88,9 +89,13 @@ func Run(o Options) (r Report) {
 		}
 	}
 	w := &world{opts: o, streams: map[string]*stream{}, now: epoch, hash: sha256.New(), cover: map[string]int{}}
+	w.app = &application{world: w}
 	defer func() {
 		for _, s := range w.spaces {
-			s.db.giveBack()
+			workspaces.giveBack(s.db)
+		}
+		if w.app.started {
+			applications.giveBack(w.app.db)
 		}
 		r = Report{Seed: o.Seed, Steps: w.steps, Coverage: w.cover, Hash: hex.EncodeToString(w.hash.Sum(nil)), Fired: w.fired,
 			Commits: w.dice(killBeforeCommit).n, Effects: w.dice(killBeforeEffect).n}
