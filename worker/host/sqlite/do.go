@@ -19,9 +19,7 @@ func (d *DB) Do(sql string, args []store.Value) ([]store.Row, error) {
 		return nil, err
 	}
 	rows, err := run(stmt, args)
-	if e, ok := err.(*store.Error); ok && d.damage == nil && (e.Code == store.Corrupt || e.Code == store.IO) {
-		d.damage = err
-	}
+	_ = d.note(err)
 	// Reset repeats the error of the last step, which run has seen.
 	_ = stmt.Reset()
 	if len(args) > 0 {
@@ -38,7 +36,7 @@ func (d *DB) statement(sql string) (*sqlite3.Stmt, error) {
 	stmt, tail, err := d.conn.PrepareFlags(sql, sqlite3.PREPARE_PERSISTENT)
 	switch {
 	case err != nil:
-		return nil, classify(err)
+		return nil, d.classify(err)
 	case stmt == nil:
 		return nil, &store.Error{Code: store.Misuse, Message: "no statement"}
 	case strings.Trim(tail, " \t\r\n;") != "":

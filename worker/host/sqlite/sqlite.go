@@ -2,11 +2,13 @@
 package sqlite
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
+	_ "github.com/ncruces/go-sqlite3/vfs/xts" // registers the encrypting VFS
 
 	"holdfast/actor/store"
 )
@@ -24,34 +26,80 @@ const setup = `
 PRAGMA locking_mode = EXCLUSIVE;
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
-PRAGMA foreign_keys = ON;
+PRAGMA foreign_keys = ON;` + caution
+
+const caution = `
+PRAGMA temp_store = MEMORY;
 PRAGMA trusted_schema = OFF;
 PRAGMA cell_size_check = ON;
 PRAGMA mmap_size = 0;`
 
+// setupUntouched is for a file of which not one byte may change: nothing is written, and nothing is moved from the
+// WAL into it.
+const setupUntouched = `
+PRAGMA locking_mode = EXCLUSIVE;
+PRAGMA wal_autocheckpoint = 0;
+PRAGMA query_only = ON;` + caution
+
+// KeySize is the length of a key in bytes: two keys of AES-256.
+const KeySize = 64
+
+// Options say how a file is opened.
+type Options struct {
+	// Key encrypts the file: nil for none, else KeySize bytes. The cipher is AES-XTS by sectors of 512 bytes. It is
+	// the narrow one of the two at hand on purpose: where the end of a WAL is written again together with what comes
+	// behind it, a write that is torn by a power cut leaves what was there before as it was.
+	Key []byte
+
+	// Untouched opens a damaged file for reading, and leaves it and its WAL as they are.
+	Untouched bool
+
+	// Copy opens a file that nobody else has open and that has no WAL, for reading.
+	Copy bool
+}
+
 // DB is an open database file. It is for one goroutine.
 type DB struct {
 	conn       *sqlite3.Conn
+	path       string
 	statements map[string]*sqlite3.Stmt
 	begin      *sqlite3.Stmt
 	commit     *sqlite3.Stmt
 	rollback   *sqlite3.Stmt
 	guest      bool // the core's statements run: the authorizer watches
 	damage     error
+	untouched  bool
 }
 
 // Open opens or creates a file. A damaged one is an error with code store.Corrupt and is left as it is; one that
 // another process holds, an error with code store.Busy.
-func Open(path string) (*DB, error) {
-	conn, err := sqlite3.Open("file:" + escape(path))
+func Open(path string) (*DB, error) { return OpenWith(path, Options{}) }
+
+// OpenWith is Open with options. A wrong key cannot be told from damage: its error has code store.Corrupt too.
+func OpenWith(path string, o Options) (*DB, error) {
+	if o.Key != nil && len(o.Key) != KeySize {
+		return nil, &store.Error{Code: store.Misuse, Message: fmt.Sprintf("a key of %d bytes, expected %d", len(o.Key), KeySize)}
+	}
+	conn, err := sqlite3.Open(o.uri(path))
 	if err != nil {
 		return nil, classify(err)
 	}
-	d := &DB{conn: conn, statements: map[string]*sqlite3.Stmt{}}
-	if err := d.prepare(); err != nil {
+	d := &DB{conn: conn, path: path, untouched: o.Untouched, statements: map[string]*sqlite3.Stmt{}}
+	if err := d.prepare(o); err != nil {
 		return nil, errors.Join(classify(err), d.Close())
 	}
 	return d, nil
+}
+
+func (o Options) uri(path string) string {
+	uri, sep := "file:"+escape(path), "?"
+	if o.Key != nil {
+		uri, sep = uri+"?vfs=xts", "&"
+	}
+	if o.Copy {
+		uri += sep + "mode=ro&immutable=1"
+	}
+	return uri
 }
 
 // escape keeps a path from being read as the query of a file: URI.
@@ -59,12 +107,20 @@ func escape(path string) string {
 	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 }
 
-func (d *DB) prepare() error {
-	if err := d.conn.Exec(setup); err != nil {
+func (d *DB) prepare(o Options) error {
+	if o.Key != nil { // not in the URI, which SQLite keeps
+		if err := d.conn.Exec(`PRAGMA hexkey = '` + hex.EncodeToString(o.Key) + `'`); err != nil {
+			return err
+		}
+	}
+	if err := d.setUp(o); err != nil {
 		return err
 	}
 	// The header and the schema are read here, so that damage shows now and not in the middle of an event.
 	if err := d.conn.Exec(`SELECT count(*) FROM sqlite_schema`); err != nil {
+		return err
+	}
+	if err := d.keepWAL(o.Untouched); err != nil {
 		return err
 	}
 	d.conn.Limit(sqlite3.LIMIT_LENGTH, store.MaxValue)
@@ -78,6 +134,26 @@ func (d *DB) prepare() error {
 		}
 	}
 	return d.conn.SetAuthorizer(d.authorize)
+}
+
+func (d *DB) setUp(o Options) error {
+	if o.Copy {
+		return d.conn.Exec(caution)
+	}
+	// Until the file is known to be sound, closing it must not move its WAL into it.
+	if err := d.keepWAL(true); err != nil {
+		return err
+	}
+	if o.Untouched {
+		return d.conn.Exec(setupUntouched)
+	}
+	return d.conn.Exec(setup)
+}
+
+// keepWAL says whether closing leaves the WAL as it is.
+func (d *DB) keepWAL(keep bool) error {
+	_, err := d.conn.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, keep)
+	return err
 }
 
 // authorize keeps the core's statements inside the transaction that its host opened, as workerd does.
@@ -99,14 +175,29 @@ func (d *DB) authorize(action sqlite3.AuthorizerActionCode, name, _, _, _ string
 // Begin opens a transaction for writing.
 func (d *DB) Begin() error {
 	d.guest = false
-	return classify(d.begin.Exec())
+	return d.classify(d.begin.Exec())
+}
+
+// BeginRead opens a transaction in which every write fails. EndRead ends it.
+func (d *DB) BeginRead() error {
+	d.guest = false
+	return d.classify(d.conn.Exec(`PRAGMA query_only = ON; BEGIN`))
+}
+
+// EndRead ends what BeginRead began. A file that was opened Untouched stays closed to writes.
+func (d *DB) EndRead() error {
+	err := d.Rollback()
+	if !d.untouched {
+		err = errors.Join(err, classify(d.conn.Exec(`PRAGMA query_only = OFF`)))
+	}
+	return err
 }
 
 // Commit ends the transaction. After an error it is unknown whether it happened, unless the error's code is
 // store.Busy or store.Constraint: the caller must close the database and look again (spec 3.1, rule 5).
 func (d *DB) Commit() error {
 	d.guest = false
-	return classify(d.commit.Exec())
+	return d.classify(d.commit.Exec())
 }
 
 // Rollback ends the transaction, if there still is one: after some errors SQLite has ended it by itself.
@@ -115,7 +206,7 @@ func (d *DB) Rollback() error {
 		return nil
 	}
 	d.guest = false
-	return classify(d.rollback.Exec())
+	return d.classify(d.rollback.Exec())
 }
 
 // Damage is the first error of a statement that was about the file and not about the statement: store.Corrupt or
@@ -123,16 +214,37 @@ func (d *DB) Rollback() error {
 func (d *DB) Damage() error { return d.damage }
 
 // Check runs SQLite's quick_check.
-func (d *DB) Check() error {
-	stmt, _, err := d.conn.Prepare(`PRAGMA quick_check(1)`)
+func (d *DB) Check() error { return d.verdict(`PRAGMA quick_check(1)`) }
+
+// CheckAll runs SQLite's integrity_check, which also compares tables and indexes.
+func (d *DB) CheckAll() error { return d.verdict(`PRAGMA integrity_check(1)`) }
+
+func (d *DB) verdict(pragma string) error {
+	d.guest = false
+	stmt, _, err := d.conn.Prepare(pragma)
 	if err != nil {
-		return classify(err)
+		return d.classify(err)
 	}
 	defer stmt.Close()
 	if stmt.Step() && stmt.ColumnText(0) != "ok" {
-		return &store.Error{Code: store.Corrupt, Message: stmt.ColumnText(0)}
+		return d.note(&store.Error{Code: store.Corrupt, Message: stmt.ColumnText(0)})
 	}
-	return classify(stmt.Err())
+	return d.classify(stmt.Err())
+}
+
+// classify gives an error its code and remembers one that is about the file.
+func (d *DB) classify(err error) error { return d.note(classify(err)) }
+
+// note remembers the first damage. A damaged file is left as it is from then on: closing moves nothing into it.
+func (d *DB) note(err error) error {
+	var e *store.Error
+	if errors.As(err, &e) && d.damage == nil && (e.Code == store.Corrupt || e.Code == store.IO) {
+		d.damage = err
+		if e.Code == store.Corrupt {
+			_ = d.keepWAL(true) // at worst the WAL's sound pages are moved, as at any close
+		}
+	}
+	return err
 }
 
 // Limit bounds the file's size in pages: how tests fill a disk.
