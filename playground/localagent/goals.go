@@ -31,7 +31,7 @@ func init() {
 		"explain": look(explain), "explainfile": look(explainFile),
 
 		"write": change(write), "writeinto": change(func(t *turn, a []string) (string, bool) { return write(t, []string{a[1], a[0]}) }),
-		"empty": change(func(t *turn, a []string) (string, bool) { return write(t, []string{a[0], ""}) }), "append": change(appendTo),
+		"empty": change(func(t *turn, a []string) (string, bool) { return write(t, []string{a[0], ""}) }), "append": change(appendTo), "appendline": change(appendLine),
 		"replace": change(replace), "replaceall": change(replaceAll), "mkdir": change(command("create the folder %s", "mkdir -p %s")),
 		"delete": change(command("delete %s", "rm %s")), "move": change(command("move %s to %s", "mv %s %s")), "copy": change(command("copy %s to %s", "cp -r %s %s")),
 

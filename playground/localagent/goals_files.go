@@ -218,8 +218,21 @@ func write(t *turn, a []string) (string, bool) {
 // text is an argument that is sent even when it is empty.
 type text string
 
+// appendLine is for who does not say which line.
+func appendLine(t *turn, a []string) (string, bool) {
+	return appendTo(t, []string{"A line that the local agent added, since it was not told which.", a[0]})
+}
+
+// readmeName is what people call a README without its ending.
+func readmeName(file string) string {
+	if strings.EqualFold(file, "readme") {
+		return "README.md"
+	}
+	return file
+}
+
 func appendTo(t *turn, a []string) (string, bool) {
-	content, file := a[0], a[1]
+	content, file := a[0], readmeName(a[1])
 	if looksLikePath(a[:1]) && !looksLikePath(a[1:]) && !strings.Contains(content, " ") {
 		content, file = a[1], a[0]
 	}

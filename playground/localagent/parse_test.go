@@ -54,7 +54,7 @@ func TestParse(t *testing.T) {
 		{"git rebase main", "runbare(git rebase main)"}, {"go vet ./...", "runbare(go vet ./...)"}, {"run:\n```sh\nls\npwd\n```", "run(ls\npwd)"},
 		// changes
 		{"write \"hello, and bye\" to notes.txt", "writeinto(hello, and bye|notes.txt)"}, {"create a file notes.txt with the content hello world", "write(notes.txt|hello world)"}, {"create notes.txt with:\n```\na\nb\n```", "write(notes.txt|a\nb)"},
-		{"create an empty file a/b.txt", "empty(a/b.txt)"}, {"append \"x\" to notes.txt", "append(x|notes.txt)"}, {"replace \"a b\" with \"c\" in notes.txt", "replace(a b|c|notes.txt)"}, {"change foo to bar in main.go", "replace(foo|bar|main.go)"},
+		{"create an empty file a/b.txt", "empty(a/b.txt)"}, {"append \"x\" to notes.txt", "append(x|notes.txt)"}, {"add a line to the README, commit it and push", "appendline(README) commit() push()"}, {"add a line \"Ships.\" to the README", "append(Ships.|README)"}, {"add a comment to main.go", "appendline(main.go)"}, {"replace \"a b\" with \"c\" in notes.txt", "replace(a b|c|notes.txt)"}, {"change foo to bar in main.go", "replace(foo|bar|main.go)"},
 		{"replace all foo with bar in main.go", "replaceall(foo|bar|main.go)"}, {"in main.go, replace `x` with `y`", "replace(main.go|x|y)"}, {"delete notes.txt", "delete(notes.txt)"}, {"rename a.txt to b.txt", "move(a.txt|b.txt)"}, {"create the folder docs", "mkdir(docs)"}, {"copy a.txt to b.txt", "copy(a.txt|b.txt)"},
 		// git
 		{"git status", "status()"}, {"what changed?", "status()"}, {"are there uncommitted changes?", "status()"}, {"show the diff", "diff()"}, {"what did you change?", "diff()"}, {"show the diff of main.go", "diff(main.go)"},
