@@ -141,7 +141,7 @@ func (w *work) card(t task) render.Message {
 		PingUsers: users, PingRoles: roles, Expires: state.ExpiresWall, State: state.Outcome, By: state.By, At: state.At, Reason: state.Reason,
 		ApproveID: "a" + target, DenyID: "d" + target, WhyID: "w" + target,
 	}
-	if t.State == stateCancelled {
+	if t.State == stateCancelled || t.State == stateParked {
 		a.State = approvalCancelled
 	}
 	for _, c := range d.Commands {

@@ -199,8 +199,8 @@ func (w *work) editSettled(d delivery) {
 	switch {
 	case d.Dirty:
 		w.retryDelivery(d.ID, "pending", max(w.now, d.Sent+editPace), "")
-	case d.Uncertain && (d.Final || d.Kind == deliverCardEdit):
-		w.tx.Exec(`UPDATE delivery SET uncertain = 0 WHERE id = ?`, d.ID)
+	case d.Uncertain && !d.Verifying && (d.Final || d.Kind == deliverCardEdit):
+		w.tx.Exec(`UPDATE delivery SET uncertain = ? WHERE id = ?`, verifying, d.ID)
 		w.retryDelivery(d.ID, "pending", w.now+verifyAfter, "verifying")
 	default:
 		w.closeDelivery(d.ID, "confirmed", "")

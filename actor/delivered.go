@@ -150,7 +150,7 @@ func (w *work) wakeChunks(turn int64) {
 // uncertainDelivery is a request that Discord may have acted upon. Edits and deletes are repeated; a create is sent
 // again with its nonce while that holds, and looked up afterwards (F04, F25).
 func (w *work) uncertainDelivery(d delivery, why string) {
-	w.tx.Exec(`UPDATE delivery SET uncertain = 1 WHERE id = ?`, d.ID)
+	w.tx.Exec(`UPDATE delivery SET uncertain = max(uncertain, 1) WHERE id = ?`, d.ID)
 	w.event("delivery.unknown", d.Turn, fmt.Sprint(d.ID), why)
 	w.retryDelivery(d.ID, "unknown", w.now+w.backoff(int(d.Attempts)), why)
 }
@@ -167,7 +167,7 @@ func (w *work) deliveryFailed(d delivery, why string) {
 	case deliverThread:
 		w.threadFailed(d)
 	case deliverEdit:
-		if d.Final {
+		if d.Final && !d.Verifying { // what cannot be verified was shown
 			w.sendFinalAnew(d, why)
 		}
 	case deliverFinal, deliverChunk:

@@ -50,14 +50,26 @@ func (w *work) act(kind string, id int64) {
 	w.tx.Exec(`UPDATE `+table+` SET due = ? WHERE id = ? AND due <= ?`, w.now+rearm, id, w.now)
 }
 
-// park takes a row out of the way that made the core fail three times (F17, F35).
+// park takes a row out of the way that made the core fail three times (F17, F35). Nothing of it is looked at but its
+// columns; what waited for it goes on, or ends.
 func (w *work) park(table string, id int64) {
 	w.event("row.parked", 0, fmt.Sprintf("%s %d", table, id), "")
 	if table == "delivery" {
-		w.tx.Exec(`UPDATE delivery SET state = 'failed', reason = 'parked', due = NULL WHERE id = ?`, id)
+		row, _ := w.tx.Row(`UPDATE delivery SET reason = 'parked' WHERE id = ? RETURNING `+deliveryColumns, id)
+		w.deliveryFailed(scanDelivery(row), "parked")
 		return
 	}
-	w.tx.Exec(`UPDATE task SET state = 'parked', due = NULL, ended_wall = ? WHERE id = ?`, w.wall, id)
+	row, _ := w.tx.Row(`UPDATE task SET state = 'parked', due = NULL, ended_wall = ? WHERE id = ? RETURNING `+taskColumns, w.wall, id)
+	t := scanTask(row)
+	switch t.Kind {
+	case kindTool:
+		w.appendResult(t, "Given up: something failed here again and again.", true, true)
+	case kindApproval:
+		w.touchApprovalCard(t)
+	}
+	if turn, live := w.turn(t.Turn); live {
+		w.endTurn(turn, reasonInternal, "")
+	}
 }
 
 func (w *work) taskDue(t task) {
@@ -105,7 +117,7 @@ func (w *work) takeOver() {
 		w.orphanGeneration(scanTask(row))
 	}
 	w.tx.Exec(`UPDATE usage SET state = 'settled' WHERE state = 'reserved'`) // calls whose turn was stopped, too: nobody will tell any more
-	w.tx.Exec(`UPDATE delivery SET state = 'unknown', uncertain = 1, due = ?, owner = '' WHERE state = 'sending' AND owner <> ?`, w.now, w.ev.Owner)
+	w.tx.Exec(`UPDATE delivery SET state = 'unknown', uncertain = max(uncertain, 1), due = ?, owner = '' WHERE state = 'sending' AND owner <> ?`, w.now, w.ev.Owner)
 	w.tx.Exec(`DELETE FROM part`) // of answers that will never be complete
 	w.event("owner.changed", 0, "", "")
 }

@@ -398,6 +398,32 @@ func TestF17_ATaskThatEndsItsHostEachTimeIsParked(t *testing.T) {
 	w.want("next", w.one(`SELECT state FROM submission WHERE id = 2`), "done")
 }
 
+// The fourth attempt of a wake parks the row that is due, and what waited for it ends: an anchor, a model call.
+func TestF17_WhatWaitsForAParkedRowEnds(t *testing.T) {
+	for _, c := range []struct{ name, until, row, want string }{
+		{"anchor", "", `SELECT state || ' ' || reason || token FROM delivery WHERE kind = 'anchor'`, "failed parked"},
+		{"generation", PointModel, `SELECT state FROM task WHERE kind = 'generation'`, "parked"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.model = func(int, string) (int, string) { return 529, "" }
+			w.ask("1300000000000001001", "hello")
+			if c.until != "" {
+				w.perform(w.runUntil(c.until))
+			}
+			w.now = *w.alarm
+			ev := Event{V: 1, ID: "w", Type: EventWake, Attempt: 4, Now: w.now, Entropy: "00", Owner: "owner-1", Config: ConfigRef{Hash: "h"}, Actor: "workspace:" + guildID + "/demo"}
+			if err := w.handle(ev); err != nil {
+				t.Fatal(err)
+			}
+			w.want("row", w.one(c.row), c.want)
+			w.run(900_000)
+			w.want("submissions", w.one(`SELECT state FROM submission`), "unanswered")
+			w.want("open", w.one(`SELECT count(*) FROM (SELECT due FROM task UNION ALL SELECT due FROM delivery) WHERE due IS NOT NULL`), "0")
+		})
+	}
+}
+
 func TestF24_OriginalIsUnknownForAWhileOrForGood(t *testing.T) {
 	for _, c := range []struct {
 		times, status int
@@ -522,6 +548,34 @@ func TestF34_ALateEditIsRepairedByAVerifyingOne(t *testing.T) {
 	w.discord.fail = func(Effect) (int, string, bool) { return 0, "", false }
 	w.discord.serve(w, *overtaken)
 	w.wantOneAnswer()
+}
+
+// An answer that was shown stays the only one when the edit that would verify it is refused.
+func TestF34_ARefusedVerifyingEditShowsNothingTwice(t *testing.T) {
+	w := newWorld(t)
+	edits := 0
+	w.discord.fail = func(e Effect) (int, string, bool) {
+		if e.Method == "GET" {
+			m := w.discord.messages[e.Path[strings.LastIndexByte(e.Path, '/')+1:]]
+			body, _ := json.Marshal(map[string]string{"id": m.id, "channel_id": m.channel, "content": m.body.Content})
+			return 200, string(body), true
+		}
+		if e.Point == PointEdit && e.Method == "PATCH" {
+			edits++
+		}
+		switch edits {
+		case 1:
+			return 0, "", true // times out
+		case 3:
+			return 400, `{"code":30046,"message":"too old"}`, true
+		}
+		return 0, "", false
+	}
+	w.ask("1300000000000001001", "hello")
+	w.run(300_000)
+	w.want("edits", fmt.Sprint(edits), "3")
+	w.want("answers", fmt.Sprint(strings.Count(w.discord.all(), "I heard you.")), "1")
+	w.want("open", w.one(`SELECT count(*) FROM delivery WHERE due IS NOT NULL`), "0")
 }
 
 func TestF35_AnEventThatFailsEachTimeIsRejected(t *testing.T) {

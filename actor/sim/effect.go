@@ -32,9 +32,11 @@ func (s *space) launch(e actor.Effect) {
 			r.receive(e.Socket, e.Message)
 		}
 	case actor.EffectRunnerClose:
-		for _, r := range s.runners {
-			r.closed(e.Socket)
-		}
+		w.after(10, func() { // behind the frames that were sent before
+			for _, r := range s.runners {
+				r.closed(e.Socket)
+			}
+		})
 	case actor.EffectHTTP:
 		s.checkRequest(e)
 		if e.Point == actor.PointModel && strings.Contains(string(e.Body), crashWord) {

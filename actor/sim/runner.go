@@ -52,7 +52,7 @@ func (r *runner) dial() {
 	if !r.space.up || r.held || w.chance("dial-fails", 0.1) {
 		wait := w.between("dial", 1_000, 5_000)
 		if r.held {
-			r.held, wait = false, 30_000
+			r.held, wait = false, 120_000
 		}
 		r.later(wait, r.dial)
 		return
@@ -60,8 +60,10 @@ func (r *runner) dial() {
 	w.serial++
 	r.socket = fmt.Sprint("r", w.serial)
 	w.covered("runner connects")
-	r.space.handle(actor.EventRunnerOpen, actor.RunnerSocket{Socket: r.socket}, 0)
 	r.act(r.machine.Connected(r.time()))
+	if _, ok := r.space.handle(actor.EventRunnerOpen, actor.RunnerSocket{Socket: r.socket}, 0); !ok {
+		r.closed(r.socket)
+	}
 }
 
 // cut ends the connection without a word, as when the edge died.
@@ -291,11 +293,15 @@ func (r *runner) send(f frame.Frame) {
 			return
 		}
 		w.covered("frame: " + f.Type)
+		w.note("%s %s says %s %d/%d %s", s.name, r.name, f.Type, f.Task, f.Epoch, f.Status)
 		s.coverFrame(f)
-		s.fenced(s.staleFrame(r, f), fmt.Sprintf("%s of task %d under epoch %d by %s", f.Type, f.Task, f.Epoch, r.name), func() bool {
+		ok := s.fenced(s.staleFrame(r, f), fmt.Sprintf("%s of task %d under epoch %d by %s", f.Type, f.Task, f.Epoch, r.name), func() bool {
 			_, ok := s.handle(actor.EventRunnerMessage, actor.RunnerMessage{Socket: socket, Frame: raw}, 0)
 			return ok
 		})
+		if !ok {
+			r.closed(socket) // as the host does: a frame that was not taken must not be followed by others
+		}
 	})
 }
 
