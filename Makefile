@@ -8,6 +8,8 @@ SHELL := bash
 
 CORE_SRC := $(shell find actor interactions worker/core worker/fuel -name '*.go' ! -name '*_test.go' ! -path '*/testdata/*')
 CORE := build/core.wasm
+API := build/api.wasm
+API_SRC := $(shell find worker/edge/operator worker/api actor/errs -name '*.go' ! -name '*_test.go')
 EMBEDDED := worker/engine/corewasm/core.wasm
 # Packages whose own goroutines are worth the race detector's price.
 RACE := $(patsubst %,./%/...,$(wildcard worker/host worker/engine worker/api gatewayrelay runner playground cmd))
@@ -33,6 +35,15 @@ $(CORE): $(CORE_SRC) go.mod go.sum
 $(EMBEDDED): $(CORE)
 	cp $(CORE) $(EMBEDDED)
 
+# The edge's program for operators, and what Go brings to run it in JavaScript: of the same toolchain, so made together.
+.PHONY: api
+api: $(API)
+
+$(API): $(API_SRC) go.mod go.sum
+	@mkdir -p build
+	GOOS=js GOARCH=wasm $(GO) build -trimpath -ldflags="-s -w" -o $(API) ./worker/edge/operator
+	cp -f "$$($(GO) env GOROOT)/lib/wasm/wasm_exec.js" build/wasm_exec.js
+
 # go build decides for itself what is out of date.
 .PHONY: build/holdfast
 build/holdfast: $(EMBEDDED)
@@ -57,15 +68,15 @@ node_modules/.package-lock.json: package.json package-lock.json
 	@touch $@
 
 .PHONY: dev
-dev: core node ## the edge as Cloudflare runs it, on this machine (wrangler dev)
+dev: core api node ## the edge as Cloudflare runs it, on this machine (wrangler dev)
 	npm run dev
 
 .PHONY: deploy
-deploy: core node ## deploy to your Cloudflare account (wrangler deploy)
+deploy: core api node ## deploy to your Cloudflare account (wrangler deploy)
 	npm run deploy
 
 .PHONY: dry-run
-dry-run: core node
+dry-run: core api node
 	npm run dry-run
 
 .PHONY: test
@@ -83,6 +94,7 @@ format:
 .PHONY: vet
 vet: core
 	$(GO) vet ./...
+	GOOS=js GOARCH=wasm $(GO) vet ./worker/edge/operator
 	$(GO) tool staticcheck ./...
 
 .PHONY: tidy

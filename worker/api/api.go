@@ -17,13 +17,12 @@ import (
 	"time"
 
 	"holdfast/actor/errs"
-	"holdfast/interactions"
 )
 
 // Backend is a host, as far as this handler needs to know it.
 type Backend interface {
 	// Caller finds who holds the key of r; nil for nobody.
-	Caller(r *http.Request) *interactions.Caller
+	Caller(r *http.Request) *Caller
 	// Workspaces lists what the host serves, as "<guild>/<workspace>".
 	Workspaces(ctx context.Context) ([]string, error)
 	// ServeHTTP is the host's front. It checks keys by itself.
@@ -32,9 +31,13 @@ type Backend interface {
 
 // Limits of waiting for events.
 const (
-	MaxWait  = 30 * time.Second       // a longer wait is cut to this
-	pollStep = 200 * time.Millisecond // between two looks at the event log
+	MaxWait   = 30 * time.Second       // a longer wait is cut to this
+	firstStep = 200 * time.Millisecond // between the first two looks at the event log; each next step is double that
+	longStep  = time.Second            // until this: a look is an event of the workspace, and costs like one
 )
+
+// roleRead is interactions.RoleRead.
+const roleRead = "read"
 
 // Handler answers GET /v1/status, GET /v1/workspaces and GET …/events?wait=; b answers everything else.
 func Handler(b Backend) http.Handler {
@@ -69,7 +72,7 @@ func (h handler) reader(next func(http.ResponseWriter, *http.Request)) http.Hand
 		switch c := h.Caller(r); {
 		case c == nil:
 			fail(w, 401, errs.New(errs.Unauthorized, "There is no valid key in this request.").WithHint("`holdfast token` prints one."))
-		case c.Kind != "operator" || !slices.Contains(c.Roles, interactions.RoleRead):
+		case c.Kind != "operator" || !slices.Contains(c.Roles, roleRead):
 			fail(w, 403, errs.New(errs.Unauthorized, "This key may not do that.").WithHint("It takes an operator's key with the role read."))
 		default:
 			next(w, r)
@@ -132,18 +135,18 @@ func (h handler) events(w http.ResponseWriter, r *http.Request) {
 	q.Del("wait")
 	ctx, cancel := context.WithTimeout(r.Context(), min(MaxWait, time.Duration(min(wait, 3600)*float64(time.Second))))
 	defer cancel()
-	for {
+	for step := firstStep; ; step = min(2*step, longStep) {
 		a := h.ask(r, r.URL.Path, q)
-		if a.status != 200 || a.hasEvents() || !pause(ctx) {
+		if a.status != 200 || a.hasEvents() || !pause(ctx, step) {
 			a.write(w)
 			return
 		}
 	}
 }
 
-// pause waits a step, and reports false when ctx ended.
-func pause(ctx context.Context) bool {
-	t := time.NewTimer(pollStep)
+// pause waits, and reports false when ctx ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
@@ -212,5 +215,5 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 }
 
 func fail(w http.ResponseWriter, status int, e *errs.Error) {
-	writeJSON(w, status, interactions.ErrorReply(status, e).Body)
+	writeJSON(w, status, map[string]*errs.Error{"error": e})
 }

@@ -7,6 +7,8 @@ import { deployment } from "./config.mjs";
 import { failure, fault, respond, unavailable } from "./answer.mjs";
 import { route } from "./route.mjs";
 import { deliver } from "./deliver.mjs";
+import { workspaces } from "./resolve.mjs";
+import * as operator from "./operator.mjs";
 import * as rig from "./rig.mjs";
 
 export { Application, Directory, Workspace } from "./actor.mjs";
@@ -41,6 +43,7 @@ async function serve(request, env, ctx) {
   const body = await read(request);
   if (body === null) return respond(failure("invalid", `A body has at most ${MAX_BODY} bytes.`, "", 413));
   const caller = await identify(request, body, deploy);
+  if (caller !== null && operator.takes(request, url)) return operate(request, caller, env, ctx, deploy);
   const verdict = route(request, url, body, caller, deploy);
   return respond(verdict.answer ?? (await deliver(verdict, env, ctx)));
 }
@@ -48,6 +51,14 @@ async function serve(request, env, ctx) {
 async function identify(request, body, deploy) {
   if (request.headers.has("x-holdfast-key")) return relay(request.headers, body, Date.now(), deploy);
   return bearer(request.headers.get("authorization"), deploy);
+}
+
+// operate answers an operator's call by the program beside the core, which asks this front again.
+function operate(request, caller, env, ctx, deploy) {
+  return operator.serve(request, caller, {
+    FRONT: { fetch: (inner) => serve(inner, env, ctx) },
+    DIRECTORIES: { fetch: async () => respond(await workspaces(env, deploy.config.allowed_guilds)) },
+  });
 }
 
 // connect hands a runner's WebSocket to its workspace, once its key is known to be that workspace's.

@@ -1,7 +1,8 @@
-// Which workspace a place belongs to, as the guild's directory says. Its answer is kept for a minute.
+// What the guilds' directories know: which workspace a place belongs to, an answer that is kept for a minute, and which
+// workspaces there are.
 
 import { send } from "./actors.mjs";
-import { unavailable } from "./answer.mjs";
+import { ok, unavailable } from "./answer.mjs";
 
 // How long an answer is good, in ms, and how many are kept.
 const GOOD = 60_000;
@@ -31,6 +32,17 @@ export async function resolve({ resolve: { place, id }, question }, env, afresh)
   const actor = `workspace:${place.guild}/${workspace}`;
   keep(key, { actor, id, until: Date.now() + GOOD });
   return actor;
+}
+
+// workspaces is an answer whose body lists those of all guilds, as "<guild>/<workspace>"; or the answer of a directory
+// that does not know now.
+export async function workspaces(env, guilds) {
+  const data = '{"op":"workspaces","principal":{"name":"front","roles":["read"]}}';
+  const answers = await Promise.all(guilds.map((guild) => send(env, `directory:${guild}`, "operator", data)));
+  const failed = answers.find((answer) => !ok(answer));
+  if (failed !== undefined) return failed;
+  const names = answers.flatMap(({ body }, i) => JSON.parse(body).workspaces.map((name) => `${guilds[i]}/${name}`));
+  return { status: 200, headers: {}, body: JSON.stringify(names) };
 }
 
 function keep(key, value) {

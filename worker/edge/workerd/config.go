@@ -51,14 +51,32 @@ func writeModules(dir string, o Options) ([]string, error) {
 			return nil, err
 		}
 	}
-	core, err := os.ReadFile(o.CoreWasm)
-	if err != nil {
-		return nil, err
+	for name, from := range built(o) {
+		content, err := os.ReadFile(from)
+		if err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			return nil, err
+		}
 	}
 	delete(texts, entry)
-	names := append([]string{entry}, slices.Sorted(maps.Keys(texts))...)
-	return names, os.WriteFile(filepath.Join(dir, "core.wasm"), core, 0o600)
+	return append([]string{entry}, slices.Sorted(maps.Keys(texts))...), nil
 }
+
+// built gives what make puts into the folder build: name there, and where it is.
+func built(o Options) map[string]string {
+	files := map[string]string{"core.wasm": o.CoreWasm}
+	if o.Operator != "" {
+		for _, name := range []string{"api.wasm", "wasm_exec.js"} {
+			files[name] = filepath.Join(o.Operator, name)
+		}
+	}
+	return files
+}
+
+// noOperator stands in for operator.mjs when there is no program behind it.
+const noOperator = "export const takes = () => false;\n"
 
 const entry = "front.mjs"
 
@@ -82,6 +100,9 @@ func modules(o Options) (map[string]string, error) {
 		texts["rig.mjs"] = texts["rig_test.mjs"]
 	}
 	delete(texts, "rig_test.mjs")
+	if o.Operator == "" {
+		texts["operator.mjs"] = noOperator
+	}
 	maps.Copy(texts, o.Modules)
 	return texts, nil
 }
@@ -105,7 +126,11 @@ const edge :Workerd.Worker = (
 	for _, name := range names {
 		fmt.Fprintf(&b, "    (name = \"worker/edge/%s\", esModule = embed \"modules/%s\"),\n", name, name)
 	}
-	b.WriteString("    (name = \"build/core.wasm\", wasm = embed \"modules/core.wasm\"),\n  ],\n  bindings = [\n")
+	for _, name := range slices.Sorted(maps.Keys(built(o))) {
+		kind := map[string]string{".wasm": "wasm", ".js": "esModule"}[filepath.Ext(name)]
+		fmt.Fprintf(&b, "    (name = \"build/%[1]s\", %[2]s = embed \"modules/%[1]s\"),\n", name, kind)
+	}
+	b.WriteString("  ],\n  bindings = [\n")
 	for _, c := range classes {
 		fmt.Fprintf(&b, "    (name = %q, durableObjectNamespace = %q),\n", c.binding, c.class)
 	}

@@ -22,6 +22,7 @@ type Options struct {
 	Dir      string            // configuration and storage; the same folder again is the same deployment again
 	Port     int               // on 127.0.0.1; 0: a free one
 	CoreWasm string            // path of core.wasm
+	Operator string            // folder of api.wasm and wasm_exec.js; "": calls that need them are what the core says they are
 	Env      map[string]string // the Worker's variables and secrets
 	Rig      bool              // a test build: HOLDFAST_RIG_KILL and the paths under /rig/ work
 	Modules  map[string]string // tests of single modules: what to run in the place of a module, or beside them

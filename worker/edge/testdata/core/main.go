@@ -33,7 +33,8 @@ type event struct {
 	Data json.RawMessage
 }
 
-// route answers what the body of the request says: it is the verdict. A path that begins with /do/ is a command.
+// route answers what the body of the request says: it is the verdict. A path that begins with /do/ is a command, and one
+// that ends in /events an event log in which nothing happens.
 func route(in []byte) ([]byte, int) {
 	head, body, _ := strings.Cut(string(in), "\n")
 	var req struct{ Path string }
@@ -46,6 +47,9 @@ func route(in []byte) ([]byte, int) {
 		return output(b)
 	case "/do/fail":
 		return fail(errs.New(errs.Invalid, "no such thing").WithHint("ask differently"))
+	}
+	if strings.HasSuffix(req.Path, "/events") {
+		return output([]byte(`{"reply":{"status":200,"body":{"events":[]}}}`))
 	}
 	misbehave(strings.TrimPrefix(req.Path, "/do/"))
 	return output([]byte(body))
