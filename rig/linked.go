@@ -3,6 +3,8 @@ package rig
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"path/filepath"
 	"sync"
@@ -31,7 +33,7 @@ type linkedEdge struct {
 // Start opens a host on the stage's data.
 func (LinkedHost) Start(ctx context.Context, s *Stage, t Trap) (Edge, error) {
 	e := &linkedEdge{log: &tail{}, down: make(chan struct{})}
-	trap := &trap{Trap: t, stage: s, die: make(chan struct{})}
+	trap := &trap{Trap: t, stage: s, log: e.log, armed: make(chan struct{}), die: make(chan struct{})}
 	var err error
 	e.host, err = host.New(ctx, host.Options{
 		Data:   filepath.Join(s.Dir, "edge"),
@@ -61,7 +63,7 @@ func (LinkedHost) Start(ctx context.Context, s *Stage, t Trap) (Edge, error) {
 		case <-e.down:
 		}
 	}()
-	return e, ready(ctx, s, e)
+	return e, ready(ctx, s, e, t)
 }
 
 // Down is closed when the host is closed.
@@ -85,19 +87,20 @@ func (e *linkedEdge) Said() string { return e.log.String() }
 type trap struct {
 	Trap
 	stage *Stage
-	die   chan struct{} // closed when it sprang
+	log   io.Writer
+	armed chan struct{} // closed once host is set
+	host  *host.Host
+	die   chan struct{} // closed when it kills
 
 	mu      sync.Mutex
-	host    *host.Host
 	stalled bool
-	sprung  bool
+	killed  bool
 }
 
-// arm tells which host to kill. Points that were reached before are those of nobody's scenario: nothing has happened.
+// arm tells which host to kill. What the host does before, as it starts, waits at its trap until then.
 func (t *trap) arm(h *host.Host) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.host = h
+	close(t.armed)
 }
 
 func (t *trap) point(when, what, point string) {
@@ -105,9 +108,8 @@ func (t *trap) point(when, what, point string) {
 	t.mu.Lock()
 	stall := here == t.Stall && !t.stalled
 	t.stalled = t.stalled || stall
-	kill := here == t.Kill && !t.sprung && t.host != nil
-	t.sprung = t.sprung || kill
-	h := t.host
+	kill := here == t.Kill && !t.killed
+	t.killed = t.killed || kill
 	t.mu.Unlock()
 	if stall {
 		passed := make(chan struct{})
@@ -115,7 +117,9 @@ func (t *trap) point(when, what, point string) {
 		<-passed
 	}
 	if kill {
-		h.Kill()
+		fmt.Fprintln(t.log, "rig:", here)
+		<-t.armed
+		t.host.Kill()
 		close(t.die)
 	}
 }

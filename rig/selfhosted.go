@@ -51,7 +51,7 @@ func (h SelfhostedHost) Start(ctx context.Context, s *Stage, t Trap) (Edge, erro
 	if err != nil {
 		return nil, err
 	}
-	return p, ready(ctx, s, p)
+	return p, ready(ctx, s, p, t)
 }
 
 // shareCache lets an edge find the code that an earlier one compiled.

@@ -59,7 +59,7 @@ func (h WorkerdHost) Start(ctx context.Context, s *Stage, t Trap) (Edge, error) 
 		}
 		_ = e.Kill() // kept in e.err
 	}()
-	return e, ready(ctx, s, e)
+	return e, ready(ctx, s, e, t)
 }
 
 // Down is closed when the process is gone.
