@@ -16,6 +16,10 @@ const (
 // pump acts on every row that is due. The first attempt of an event may act on all of them; a later one, which
 // follows a failure, on the earliest alone; the fourth parks that row untouched.
 func (w *work) pump() {
+	w.reviewDue()
+	if w.inReview() {
+		return
+	}
 	limit := maxPerWake
 	if w.ev.Attempt > 1 {
 		if w.ev.Type != EventWake {

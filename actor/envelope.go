@@ -23,7 +23,8 @@ type Event struct {
 	Sockets  []string        `json:"sockets"`            // ids of the runner sockets that are open now
 	Deadline int64           `json:"deadline,omitempty"` // unix ms; past it the actor refuses and records nothing
 	Config   ConfigRef       `json:"config"`
-	Actor    string          `json:"actor"` // "workspace:<guild>/<workspace>", "directory:<guild>" or "application"
+	Actor    string          `json:"actor"`          // "workspace:<guild>/<workspace>", "directory:<guild>" or "application"
+	Peek     string          `json:"peek,omitempty"` // why nothing can be committed now: answer what is asked to be read, write nothing
 	Data     json.RawMessage `json:"data,omitempty"`
 }
 

@@ -13,6 +13,7 @@ var personal = []int{0, 19}
 // says why, and a refusal is quiet in the channel (spec 1.3).
 func (w *work) gateway(g GatewayEvent) error {
 	result := GatewayResult{ID: g.ID, Status: StatusIgnored}
+	w.reviewChanged(g)
 	switch g.Type {
 	case "MESSAGE_CREATE":
 		result.Status, result.Reason = w.messageCreated(g)
@@ -56,6 +57,8 @@ func (w *work) messageCreated(g GatewayEvent) (status, reason string) {
 		return w.emptyMessage(g, c)
 	case len(text) > maxPrompt:
 		return StatusRejected, "the message is too long"
+	case w.mustReview(g):
+		return w.keepForReview(g)
 	}
 	in := input{Key: g.Message, Source: "message", Author: g.Author, Content: text, Attachments: g.Attachments, Place: g.Place, Title: titleOf(mention.ReplaceAllString(text, ""))}
 	if !owned && !g.Place.Thread() {
@@ -83,6 +86,9 @@ func notForUs(text string) bool {
 
 // emptyMessage answers a bare mention, once.
 func (w *work) emptyMessage(g GatewayEvent, c conversation) (status, reason string) {
+	if w.mustReview(g) {
+		return StatusIgnored, "the workspace was restored"
+	}
 	if _, known := w.submissionByKey(g.Message); known {
 		return StatusDuplicate, ""
 	}

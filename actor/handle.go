@@ -88,6 +88,8 @@ type work struct {
 	tools *runnerState
 	set   *Settings
 	rules *policy.Policy
+
+	reviewed string // the message that a review has just cleared
 }
 
 func handle(tx store.Tx, raw []byte) (*Result, error) {
@@ -115,13 +117,16 @@ func handle(tx store.Tx, raw []byte) (*Result, error) {
 	default:
 		return nil, errs.New(errs.Invalid, "no actor is called %q", ev.Actor)
 	}
+	if ev.Peek != "" {
+		run = w.peek
+	}
 	if err := w.open(migrations); err != nil {
 		return nil, err
 	}
 	if err := run(); err != nil {
 		return nil, err
 	}
-	return &Result{V: EnvelopeVersion, Reply: w.reply, Alarm: w.alarm(kind), Effects: nonNil(w.effects), Trace: nonNil(w.trace)}, nil
+	return &Result{V: EnvelopeVersion, Reply: w.reply, Alarm: w.reviewAlarm(w.alarm(kind)), Effects: nonNil(w.effects), Trace: nonNil(w.trace)}, nil
 }
 
 func nonNil[T any](s []T) []T {
@@ -141,6 +146,9 @@ func (w *work) open(migrations [][]string) error {
 	w.meta = map[string]string{}
 	for _, row := range w.tx.Rows(`SELECT key, value FROM meta ORDER BY key`) {
 		w.meta[row.Str(0)] = row.Str(1)
+	}
+	if err := w.mayPeek(len(migrations)); err != nil {
+		return err
 	}
 	if w.meta["incarnation"] == "" {
 		w.setMeta("incarnation", fmt.Sprint(w.wall/1000))
@@ -186,6 +194,9 @@ func (w *work) configure() error {
 
 func (w *work) setMeta(key, value string) {
 	w.meta[key] = value
+	if w.ev.Peek != "" {
+		return
+	}
 	w.tx.Exec(`INSERT INTO meta(key, value) VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value`, key, value)
 }
 
@@ -194,6 +205,9 @@ func (w *work) workspaceEvent() error {
 	if w.ev.Attempt >= 4 && w.ev.Type != EventWake && w.ev.Type != EventStart {
 		w.rejectEvent()
 		return nil
+	}
+	if w.meta["review"] == ReviewRestored {
+		w.beginReview()
 	}
 	if w.ev.Owner != w.meta["owner"] {
 		w.takeOver()

@@ -126,6 +126,7 @@ const (
 	OpStop       = "stop"       // {"id":"7a4"}
 	OpApprove    = "approve"    // {"id":"7a4","task":12}
 	OpDeny       = "deny"       // {"id":"7a4","task":12,"reason":""}
+	OpReview     = "review"     // {"id":"7a4"|"<message>"|"","decision":"continue|stop|"} → Review
 )
 
 // ResolveArgs asks which workspace a place belongs to. ID decides between bindings of one channel: the message's

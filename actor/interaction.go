@@ -39,6 +39,9 @@ func (w *work) refuse(err error) error {
 }
 
 func (w *work) interaction(in Interaction) error {
+	if w.inReview() {
+		return w.interactionInReview(in)
+	}
 	switch in.Kind {
 	case KindAsk:
 		return w.ask(in)

@@ -104,6 +104,8 @@ func (w *work) operator(in Operator) error {
 		return w.eventsOp(args)
 	case OpRecords:
 		return w.recordsOp()
+	case OpReview:
+		return with(in.Args, func(a reviewArgs) error { return w.reviewOp(in.Principal, a) })
 	case OpStop, OpApprove, OpDeny:
 		return w.actOp(in, args)
 	}
@@ -174,7 +176,7 @@ func (w *work) jobOp(a listArgs) error {
 	tasks := []JobTask{}
 	for _, r := range w.tx.Rows(`SELECT id, kind, tool, state, epoch, coalesce(json_extract(nullif(decision, ''), '$.rule'), ''), started_wall, ended_wall, ms
 		FROM task WHERE turn = ? ORDER BY id`, turn) {
-		tasks = append(tasks, JobTask{ID: r.Int(0), Kind: r.Str(1), Tool: r.Str(2), State: r.Str(3), Epoch: r.Int(4), Rule: r.Str(5), Started: r.Int(6), Ended: r.Int(7), Millis: r.Int(8)})
+		tasks = append(tasks, JobTask{ID: r.Int(0), Kind: r.Str(1), Tool: r.Str(2), State: r.Str(3), Epoch: attemptOf(r.Int(4)), Rule: r.Str(5), Started: r.Int(6), Ended: r.Int(7), Millis: r.Int(8)})
 	}
 	w.answer(200, map[string]any{"job": j, "tasks": tasks})
 	return nil
@@ -209,6 +211,7 @@ func (w *work) statusOp() error {
 	r := w.runner()
 	w.answer(200, map[string]any{
 		"workspace": w.guild + "/" + w.name, "now": w.wall, "incarnation": parseInt(w.meta["incarnation"]),
+		"storage": storageText(w.ev.Peek), "review": w.reviewState(),
 		"queued": row.Int(0), "running": row.Int(1), "oldest_unsettled": row.Int(2),
 		"runner": map[string]any{"connected": r.connected(w.ev.Sockets), "name": r.Name, "version": r.Version, "project": r.Project, "sandbox": r.Sandbox, "since": r.Since},
 	})

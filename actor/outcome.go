@@ -25,6 +25,9 @@ func (w *work) outcome(o Outcome) error {
 			w.deliveryOutcome(d, o)
 		}
 	}
+	if kind == "r" {
+		w.reviewOutcome(id, o)
+	}
 	w.tx.Exec(`DELETE FROM part WHERE effect = ? AND epoch <= ?`, o.ID, o.Epoch)
 	return nil
 }

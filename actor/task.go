@@ -71,9 +71,9 @@ func (w *work) mustTask(id int64) task {
 
 // claim gives the task to owner until lease ms from now. It fails when the task is not ready.
 func (w *work) claim(t *task, owner string, lease int64) bool {
-	row, ok := w.tx.Row(`UPDATE task SET state = 'running', owner = ?, epoch = epoch + 1, lease_expires = ?, due = ?,
+	row, ok := w.tx.Row(`UPDATE task SET state = 'running', owner = ?, epoch = max(epoch, ?) + 1, lease_expires = ?, due = ?,
 		starts = starts + 1, started_wall = coalesce(started_wall, ?)
-		WHERE id = ? AND state = 'ready' RETURNING epoch, starts`, owner, w.now+lease, w.now+lease, w.wall, t.ID)
+		WHERE id = ? AND state = 'ready' RETURNING epoch, starts`, owner, w.firstEpoch(), w.now+lease, w.now+lease, w.wall, t.ID)
 	if !ok {
 		return false
 	}

@@ -123,6 +123,9 @@ func joinParagraphs(a, b string) string {
 
 // startQueued begins a turn for each idle conversation that has something queued, oldest first, while there is room.
 func (w *work) startQueued() {
+	if w.inReview() {
+		return
+	}
 	rows := w.tx.Rows(`SELECT ` + submissionColumns + ` FROM submission WHERE state = 'queued'
 		AND conversation NOT IN (SELECT conversation FROM turn WHERE ended_wall IS NULL)
 		AND id IN (SELECT min(id) FROM submission WHERE state = 'queued' GROUP BY conversation) ORDER BY id LIMIT 10`)

@@ -104,6 +104,16 @@ var Workspace = [][]string{{
 		id INTEGER PRIMARY KEY, name TEXT NOT NULL, turn INTEGER, ref TEXT NOT NULL DEFAULT '',
 		detail TEXT NOT NULL DEFAULT '', created_wall INTEGER NOT NULL) STRICT`,
 	`CREATE INDEX event_by_turn ON event(turn, id)`,
+}, {
+	`CREATE TABLE review(
+		id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, submission INTEGER REFERENCES submission(id),
+		event TEXT NOT NULL DEFAULT '',
+		verdict TEXT NOT NULL CHECK (verdict IN ('unknown','absent','begun','unclear','answered','continued','stopped')),
+		found TEXT NOT NULL DEFAULT '', place TEXT NOT NULL DEFAULT '',
+		due INTEGER, owner TEXT NOT NULL DEFAULT '', epoch INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0,
+		created_wall INTEGER NOT NULL,
+		CHECK ((verdict = 'unknown') = (due IS NOT NULL))) STRICT`,
+	`CREATE INDEX review_due ON review(due) WHERE due IS NOT NULL`,
 }}
 
 // Directory are the migrations of a directory's database.

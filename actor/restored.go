@@ -1,0 +1,300 @@
+package actor
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// reviewTries is how often Discord is asked about one input before it is unclear.
+const reviewTries = 20
+
+// reviewDue asks Discord about the inputs whose time has come. Like pump, a later attempt does less, and the fourth
+// gives the input to the operator.
+func (w *work) reviewDue() {
+	limit := maxPerWake
+	if w.ev.Attempt > 1 {
+		limit = 1
+	}
+	if w.meta["review"] == "" || w.ev.Attempt > 1 && w.ev.Type != EventWake {
+		return
+	}
+	items := w.reviewItems(`due IS NOT NULL AND due <= ?`, w.now)
+	for _, item := range items[:min(limit, len(items))] {
+		switch {
+		case w.ev.Attempt >= 4:
+			w.conclude(item.ID, verdictUnclear, "")
+		case item.Tries >= reviewTries:
+			w.conclude(item.ID, verdictUnclear, "")
+		default:
+			w.askDiscord(item)
+		}
+	}
+}
+
+// reviewAlarm puts the inputs that are being looked up into the actor's alarm; in review nothing else wakes it.
+func (w *work) reviewAlarm(alarm *int64) *int64 {
+	if w.meta["review"] == "" {
+		return alarm
+	}
+	if w.inReview() {
+		alarm = nil
+	}
+	row, _ := w.tx.Row(`SELECT min(due) FROM review WHERE due IS NOT NULL`)
+	if row.Null(0) {
+		return alarm
+	}
+	at := max(row.Int(0), w.now) - parseInt(w.meta["offset"])
+	if alarm == nil || at < *alarm {
+		return &at
+	}
+	return alarm
+}
+
+func (w *work) askDiscord(item reviewItem) {
+	path := w.reviewPath(item)
+	row, _ := w.tx.Row(`UPDATE review SET owner = ?, epoch = epoch + 1, tries = tries + 1, due = ? WHERE id = ? RETURNING epoch`,
+		w.ev.Owner, w.now+deliverLease, item.ID)
+	w.do(Effect{ID: fmt.Sprintf("r%d", item.ID), Epoch: row.Int(0), Type: EffectHTTP, Lane: fmt.Sprintf("review:%d", item.ID), Target: "discord",
+		Method: "GET", Path: path, Credential: "bot", TimeoutMS: deliverTimeout})
+}
+
+// reviewPath is where an answer would be: the anchor itself where it is known, else what follows the input in its
+// thread or channel.
+func (w *work) reviewPath(item reviewItem) string {
+	if anchor, ok := w.anchorUnderReview(item); ok && anchor.Message != "" && anchor.State == "confirmed" {
+		return "/channels/" + anchor.Channel + "/messages/" + anchor.Message
+	}
+	return fmt.Sprintf("/channels/%s/messages?limit=%d&after=%s", w.reviewPlace(item), lookupPage, item.Key)
+}
+
+func (w *work) anchorUnderReview(item reviewItem) (delivery, bool) {
+	row, ok := w.tx.Row(`SELECT coalesce(turn, 0) FROM submission WHERE id = ?`, item.Submission)
+	if !ok || row.Int(0) == 0 {
+		return delivery{}, false
+	}
+	return w.deliveryOf(row.Int(0), deliverAnchor)
+}
+
+// reviewPlace is the thread or channel that shows the answer. A message in a channel is answered in its own thread,
+// which has its id.
+func (w *work) reviewPlace(item reviewItem) string {
+	if item.Place != "" {
+		return item.Place
+	}
+	if item.Submission == 0 {
+		g := decode[GatewayEvent](item.Event)
+		if _, owned := w.conversationAt(g.Place.Channel); !owned && !g.Place.Thread() {
+			return g.Message
+		}
+	} else if _, opened := w.tx.Row(`SELECT 1 FROM thread WHERE id = ?`, item.Key); opened {
+		return item.Key
+	}
+	return w.postedIn(item)
+}
+
+// postedIn is the channel or thread that the input itself is in.
+func (w *work) postedIn(item reviewItem) string {
+	if item.Submission == 0 {
+		return decode[GatewayEvent](item.Event).Place.Channel
+	}
+	row, _ := w.tx.Row(`SELECT channel FROM submission WHERE id = ?`, item.Submission)
+	return row.Str(0)
+}
+
+// shownMessage is what tells an answer from anything else in a channel.
+type shownMessage struct {
+	listedMessage
+	Metadata struct {
+		ID string `json:"id"` // of the interaction that the message answers
+	} `json:"interaction_metadata"`
+}
+
+// reviewOutcome takes Discord's answer.
+func (w *work) reviewOutcome(id int64, o Outcome) {
+	items := w.reviewItems(`id = ? AND verdict = 'unknown' AND epoch = ? AND owner = ?`, id, o.Epoch, w.ev.Owner)
+	if len(items) == 0 {
+		return
+	}
+	item := items[0]
+	var a discordAnswer
+	_ = json.Unmarshal(outcomeBody(o), &a) // a listing is an answer without a code
+	switch {
+	case o.Kind == OutcomeResponse && o.Status == 200:
+		w.reviewAnswered(item, outcomeBody(o))
+	case o.Kind == OutcomeResponse && a.Code == codeUnknownChannel && w.reviewPlace(item) == item.Key:
+		// There is no thread under it. Where none could be opened, the answer is in the channel.
+		w.tx.Exec(`UPDATE review SET place = ?, owner = '', due = ? WHERE id = ?`, w.postedIn(item), w.now, item.ID)
+	case o.Kind == OutcomeRefused || o.Kind == OutcomeResponse && o.Status >= 400 && o.Status < 500 && o.Status != 429:
+		w.judged(item, verdictUnclear, shownMessage{})
+	default:
+		w.tx.Exec(`UPDATE review SET owner = '', due = ? WHERE id = ?`, w.now+max(w.backoff(int(item.Tries)), retryWait(o, a)), item.ID)
+	}
+}
+
+// retryWait is what a 429 asks for.
+func retryWait(o Outcome, a discordAnswer) int64 {
+	if o.Status != 429 {
+		return 0
+	}
+	return retryAfter(o, a)
+}
+
+// reviewAnswered reads the anchor, or the messages behind the input, the oldest first.
+func (w *work) reviewAnswered(item reviewItem, body []byte) {
+	if one := (shownMessage{}); json.Unmarshal(body, &one) == nil && one.ID != "" {
+		w.judged(item, w.shownVerdict(one), one)
+		return
+	}
+	var page []shownMessage
+	if json.Unmarshal(body, &page) != nil {
+		w.judged(item, verdictUnclear, shownMessage{})
+		return
+	}
+	slices.SortFunc(page, func(a, b shownMessage) int { return int(min(max(parseInt(a.ID)-parseInt(b.ID), -1), 1)) })
+	ours, named := shownMessage{}, shownMessage{}
+	for _, m := range page {
+		if m.Author.ID != w.cfg.ApplicationID || w.shownVerdict(m) == verdictAbsent {
+			continue
+		}
+		if ours.ID == "" && m.Metadata.ID == "" {
+			ours = m
+		}
+		if m.Metadata.ID == item.Key {
+			named = m
+		}
+	}
+	switch {
+	case named.ID != "":
+		w.judged(item, w.shownVerdict(named), named)
+	case ours.ID != "" && (w.isInteraction(item) || item.Place != ""):
+		w.judged(item, verdictUnclear, shownMessage{}) // it may be another question's
+	case ours.ID != "":
+		w.judged(item, w.shownVerdict(ours), ours)
+	case len(page) >= lookupPage:
+		w.judged(item, verdictUnclear, shownMessage{}) // an answer may lie behind so much talk
+	default:
+		w.judged(item, verdictAbsent, shownMessage{})
+	}
+}
+
+func (w *work) isInteraction(item reviewItem) bool {
+	_, ok := w.tx.Row(`SELECT 1 FROM submission WHERE id = ? AND source = 'interaction'`, item.Submission)
+	return ok
+}
+
+// shownVerdict reads a message of ours by its mark, of whatever incarnation: Details is on an answer, Stop on a card
+// that still ran.
+func (w *work) shownVerdict(m shownMessage) string {
+	mark, components := ":"+w.guild+"/"+w.name+":", string(m.Components)
+	switch {
+	case strings.Contains(components, `"i`+mark):
+		return verdictAnswered
+	case strings.Contains(components, `"s`+mark):
+		return verdictBegun
+	}
+	return verdictAbsent
+}
+
+// judged ends the asking with a verdict. What was answered is settled; a late message that was not is admitted.
+func (w *work) judged(item reviewItem, verdict string, m shownMessage) {
+	switch {
+	case verdict == verdictAnswered:
+		w.settleAnswered(item, m)
+	case verdict == verdictAbsent && !w.inReview():
+		w.conclude(item.ID, verdictContinued, "")
+		w.admitReviewed(item)
+	default:
+		w.conclude(item.ID, verdict, m.ID)
+	}
+}
+
+// settleAnswered takes over what Discord shows, and shows nothing itself.
+func (w *work) settleAnswered(item reviewItem, m shownMessage) {
+	w.conclude(item.ID, verdictAnswered, m.ID)
+	if item.Submission == 0 {
+		w.tombstone(item, "done", "")
+		return
+	}
+	row, _ := w.tx.Row(`SELECT coalesce(turn, 0) FROM submission WHERE id = ?`, item.Submission)
+	t, live := w.turn(row.Int(0))
+	if !live {
+		w.tx.Exec(`UPDATE submission SET state = 'done', settled_wall = ? WHERE id = ? AND state = 'queued'`, w.wall, item.Submission)
+		return
+	}
+	w.tx.Exec(`UPDATE turn SET ended_wall = ?, answer = ? WHERE id = ?`, w.wall, m.Content, t.ID)
+	w.tx.Exec(`UPDATE task SET state = 'cancelled', due = NULL, ended_wall = ? WHERE turn = ? AND due IS NOT NULL`, w.wall, t.ID)
+	w.tx.Exec(`UPDATE delivery SET state = 'confirmed', reason = 'answered before the restore', due = NULL, owner = '', token = '' WHERE turn = ? AND due IS NOT NULL`, t.ID)
+	w.append(t.Conversation, t.ID, 0, entryAssistant, assistantEntry{Text: m.Content})
+	w.tx.Exec(`UPDATE review SET verdict = 'answered', found = ?, due = NULL, owner = '' WHERE verdict IN ('unknown','absent','begun','unclear')
+		AND submission IN (SELECT id FROM submission WHERE turn = ? AND state = 'placed')`, m.ID, t.ID)
+	w.tx.Exec(`UPDATE submission SET state = 'done', settled_wall = ? WHERE turn = ? AND state = 'placed'`, w.wall, t.ID)
+}
+
+// settleItem ends an input without an answer.
+func (w *work) settleItem(item reviewItem, verdict, reason string) {
+	w.conclude(item.ID, verdict, item.Found)
+	if item.Submission == 0 {
+		w.tombstone(item, "unanswered", reason)
+		return
+	}
+	row, _ := w.tx.Row(`SELECT `+submissionColumns+` FROM submission WHERE id = ?`, item.Submission)
+	s := scanSubmission(row)
+	t, live := w.turn(s.Turn)
+	if !live {
+		w.settleQueued(s, reason)
+		return
+	}
+	w.adoptAnchor(t, item.Found)
+	w.tx.Exec(`UPDATE review SET verdict = ?, due = NULL, owner = '' WHERE verdict IN ('unknown','absent','begun','unclear')
+		AND submission IN (SELECT id FROM submission WHERE turn = ?)`, verdict, t.ID)
+	w.endTurn(t, reason, "")
+}
+
+// tombstone makes a message known that is not to be admitted.
+func (w *work) tombstone(item reviewItem, state, reason string) {
+	g := decode[GatewayEvent](item.Event)
+	w.tx.Exec(`INSERT INTO submission(key, source, author, author_name, content, attachments, channel, state, reason, created_wall, settled_wall)
+		VALUES (?, 'message', ?, ?, '', '[]', ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		item.Key, g.Author.ID, g.Author.Name, g.Place.Channel, state, reason, w.wall, w.wall)
+}
+
+// adoptAnchor makes the message that the look-up found a turn's anchor, where the backup does not know it.
+func (w *work) adoptAnchor(t turn, found string) {
+	anchor, ok := w.deliveryOf(t.ID, deliverAnchor)
+	if !ok || anchor.Due == 0 {
+		return
+	}
+	if found == "" { // the interaction's token is long void
+		w.tx.Exec(`UPDATE delivery SET op = 'create', token = '', state = 'pending', first = NULL, attempts = 0, uncertain = 0, due = ? WHERE id = ?`, w.now, anchor.ID)
+		return
+	}
+	w.anchorConfirmed(anchor, discordAnswer{ID: found, ChannelID: anchor.Channel})
+}
+
+// resumeRestored lets a turn go on that was open in the backup. Of its calls only those that may run twice run; the
+// others may have run since, and the model is told so.
+func (w *work) resumeRestored(t turn) {
+	found := ""
+	for _, item := range w.reviewItems(`submission = ?`, t.ID) {
+		found = item.Found
+	}
+	w.adoptAnchor(t, found)
+	open := w.openTools(t.ID)
+	for _, call := range open {
+		if call.Safe {
+			w.tx.Exec(`UPDATE task SET state = 'ready', due = ?, owner = '' WHERE id = ?`, w.now, call.ID)
+			continue
+		}
+		w.tx.Exec(`UPDATE task SET state = 'interrupted', due = NULL, ended_wall = ? WHERE id = ?`, w.wall, call.ID)
+		w.appendResult(call, "Interrupted: this workspace was restored from a backup, and the call may have run since that was made. It was not run again. Look before you repeat it.", true, true)
+		for _, row := range w.tx.Rows(`UPDATE task SET state = 'cancelled', due = NULL, ended_wall = ? WHERE parent = ? AND kind = 'approval' AND due IS NOT NULL RETURNING `+taskColumns, w.wall, call.ID) {
+			w.touchApprovalCard(scanTask(row))
+		}
+	}
+	if len(open) > 0 {
+		w.roundGoesOn(t.ID)
+	}
+	w.touchCard(t.ID)
+}
