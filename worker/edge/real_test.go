@@ -26,7 +26,15 @@ type whole struct {
 	actor string
 }
 
-func startWhole(t *testing.T) *whole {
+// outside is what an edge is between: the local Discord and a scripted model.
+type outside struct {
+	discord  *playground.Server
+	site     *httptest.Server
+	provider *httptest.Server
+	info     playground.Info
+}
+
+func openOutside(t *testing.T) *outside {
 	t.Helper()
 	discord, err := playground.New(playground.Options{})
 	if err != nil {
@@ -36,27 +44,35 @@ func startWhole(t *testing.T) *whole {
 	if err := discord.SetBase(site.URL); err != nil {
 		t.Fatal(err)
 	}
-	provider := httptest.NewServer(scripted.New())
-	info := discord.Info()
+	return &outside{discord, site, httptest.NewServer(scripted.New()), discord.Info()}
+}
+
+func (o *outside) close() {
+	o.discord.Close()
+	o.site.Close()
+	o.provider.Close()
+}
+
+func startWhole(t *testing.T) *whole {
+	t.Helper()
+	o := openOutside(t)
 	d := start(t, nil, map[string]string{
-		"HOLDFAST_DISCORD_APPLICATION_ID": info.Application,
-		"HOLDFAST_DISCORD_PUBLIC_KEYS":    info.PublicKey,
-		"HOLDFAST_DISCORD_ALLOWED_GUILDS": info.Guild,
-		"HOLDFAST_DISCORD_BOT_TOKEN":      info.Token,
-		"HOLDFAST_DISCORD_API":            info.API,
-		"HOLDFAST_MODELS":                 fmt.Sprintf(`{"default":{"format":"anthropic","base_url":%q,"model":"scripted","window":200000,"max_output":4096}}`, provider.URL),
+		"HOLDFAST_DISCORD_APPLICATION_ID": o.info.Application,
+		"HOLDFAST_DISCORD_PUBLIC_KEYS":    o.info.PublicKey,
+		"HOLDFAST_DISCORD_ALLOWED_GUILDS": o.info.Guild,
+		"HOLDFAST_DISCORD_BOT_TOKEN":      o.info.Token,
+		"HOLDFAST_DISCORD_API":            o.info.API,
+		"HOLDFAST_MODELS":                 fmt.Sprintf(`{"default":{"format":"anthropic","base_url":%q,"model":"scripted","window":200000,"max_output":4096}}`, o.provider.URL),
 	})
 	d.Kill()
 	d.options.CoreWasm = realCore(t)
 	d.run()
 	t.Cleanup(func() { // in this order: the edge must not find the others gone
 		d.Kill()
-		discord.Close()
-		site.Close()
-		provider.Close()
+		o.close()
 	})
-	w := &whole{d, info, "workspace:" + info.Guild + "/main"}
-	w.introduce(discord)
+	w := &whole{d, o.info, "workspace:" + o.info.Guild + "/main"}
+	w.introduce(o.discord)
 	return w
 }
 
