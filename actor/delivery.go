@@ -62,19 +62,20 @@ type delivery struct {
 	First, Sent              int64 // times of the first and the last attempt; 0: none
 	Final, Dirty, Uncertain  bool
 	Verifying                bool   // its last state was shown; once more, because an earlier attempt may overtake it
+	Floor                    string // the newest message known to be in the channel when it was first sent: a look-up begins there
 	Lookup                   string // what it does aside first: one of the asides, or where a look-up has got to; "": nothing
 }
 
 // verifying is the value of the column uncertain while the verifying edit is under way.
 const verifying = 2
 
-const deliveryColumns = `id, kind, op, conversation, turn, task, channel, message, token, body, part, state, due, owner, epoch, attempts, first, sent, final, dirty, uncertain, lookup`
+const deliveryColumns = `id, kind, op, conversation, turn, task, channel, message, token, body, part, state, due, owner, epoch, attempts, first, sent, final, dirty, uncertain, lookup, floor`
 
 func scanDelivery(r store.Row) delivery {
 	return delivery{ID: r.Int(0), Kind: r.Str(1), Op: r.Str(2), Conversation: r.Int(3), Turn: r.Int(4), Task: r.Int(5),
 		Channel: r.Str(6), Message: r.Str(7), Token: r.Str(8), Body: r.Str(9), Part: r.Int(10), State: r.Str(11), Due: r.Int(12),
 		Owner: r.Str(13), Epoch: r.Int(14), Attempts: r.Int(15), First: r.Int(16), Sent: r.Int(17),
-		Final: r.Int(18) != 0, Dirty: r.Int(19) != 0, Uncertain: r.Int(20) != 0, Verifying: r.Int(20) == verifying, Lookup: r.Str(21)}
+		Final: r.Int(18) != 0, Dirty: r.Int(19) != 0, Uncertain: r.Int(20) != 0, Verifying: r.Int(20) == verifying, Lookup: r.Str(21), Floor: r.Str(22)}
 }
 
 func (w *work) deliveryByID(id int64) (delivery, bool) {
@@ -161,6 +162,9 @@ func (w *work) sendDelivery(d delivery) {
 	if !ok {
 		w.closeDelivery(d.ID, "failed", "superseded")
 		return
+	}
+	if d.Op == opCreate && d.First == 0 {
+		w.tx.Exec(`UPDATE delivery SET floor = ? WHERE id = ?`, w.newestKnown(d.Channel), d.ID)
 	}
 	w.claimDelivery(&d, deliverLease)
 	e.ID, e.Epoch, e.Type, e.Lane, e.Target = fmt.Sprintf("d%d", d.ID), d.Epoch, EffectHTTP, fmt.Sprintf("delivery:%d", d.ID), "discord"

@@ -50,7 +50,7 @@ func (d *fakeDiscord) serve(w *world, e Effect) (int, string) {
 	case strings.HasSuffix(e.Path, "/threads"):
 		return d.thread(parts)
 	case e.Method == "GET":
-		return 200, d.list(parts[1])
+		return 200, d.list(parts[1], e.Path[strings.LastIndexByte(e.Path, '=')+1:])
 	case e.Method == "POST":
 		return d.create(parts[1], m)
 	case e.Method == "PATCH":
@@ -126,9 +126,12 @@ func (d *fakeDiscord) in(channel string) []*fakeMessage {
 	return found
 }
 
-func (d *fakeDiscord) list(channel string) string {
+func (d *fakeDiscord) list(channel, after string) string {
 	var items []string
 	for _, m := range d.in(channel) {
+		if len(m.id) == len(after) && m.id <= after {
+			continue
+		}
 		components, _ := json.Marshal(m.body.Components)
 		items = append(items, fmt.Sprintf(`{"id":%q,"content":%q,"author":{"id":%q},"components":%s}`, m.id, m.body.Content, appID, components))
 	}

@@ -49,15 +49,15 @@ func (w *work) resolveUnknown(d delivery) {
 	}
 }
 
-// lookUp lists the channel's messages from one known to be there. Without one an empty listing would prove nothing.
+// lookUp lists the channel's messages from one that was known to be there before the delivery was first sent. Without
+// one an empty listing would prove nothing; from a later one it would not show what was made before that.
 func (w *work) lookUp(d delivery) {
 	if d.Lookup == "" {
-		d.Lookup = w.knownMessage(d)
-		if d.Lookup == "" {
+		if d.Floor == "" {
 			w.endUnknown(d, "no message is known to be there")
 			return
 		}
-		d.Lookup = before(d.Lookup)
+		d.Lookup = before(d.Floor)
 		w.tx.Exec(`UPDATE delivery SET lookup = ? WHERE id = ?`, d.Lookup, d.ID)
 	}
 	w.claimDelivery(&d, deliverLease)
@@ -68,12 +68,12 @@ func (w *work) lookUp(d delivery) {
 	})
 }
 
-// knownMessage is the newest message that we know to be in the delivery's channel.
-func (w *work) knownMessage(d delivery) string {
+// newestKnown is the newest message that we know to be in a channel.
+func (w *work) newestKnown(channel string) string {
 	row, ok := w.tx.Row(`SELECT id FROM (
-		SELECT message AS id FROM delivery WHERE channel = ?1 AND state = 'confirmed' AND op IN ('create','original') AND message IS NOT NULL AND id < ?2
-		UNION SELECT key FROM submission WHERE channel = ?1 AND source = 'message')
-		ORDER BY length(id) DESC, id DESC LIMIT 1`, d.Channel, d.ID)
+		SELECT * FROM (SELECT message AS id FROM delivery WHERE channel = ?1 AND message IS NOT NULL AND state = 'confirmed' AND op IN ('create','original') ORDER BY delivery.id DESC LIMIT 1)
+		UNION ALL SELECT * FROM (SELECT key FROM submission WHERE channel = ?1 AND source = 'message' ORDER BY id DESC LIMIT 1))
+		ORDER BY length(id) DESC, id DESC LIMIT 1`, channel)
 	if !ok {
 		return ""
 	}
@@ -110,7 +110,7 @@ func (w *work) lookedUp(d delivery, body []byte) {
 			return
 		}
 	}
-	first := parseInt(d.Lookup)+1 == parseInt(w.knownMessage(d))
+	first := parseInt(d.Lookup)+1 == parseInt(d.Floor)
 	switch {
 	case first && !sawKnown:
 		w.endUnknown(d, "the listing does not show what is known to be there")

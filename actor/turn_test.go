@@ -188,6 +188,26 @@ func TestF04_ACreateIsSentOnceWhateverHappenedToItsAnswer(t *testing.T) {
 	}
 }
 
+// What people write after the lost create must not move the look-up's beginning behind it.
+func TestF04_ALookUpBeginsBeforeTheLostCreate(t *testing.T) {
+	w := newWorld(t)
+	const thread = "1300000000000001013"
+	w.say(thread, channelID, "<@"+appID+"> hi", appID)
+	w.run(60_000)
+	w.say("1300000000000003000", thread, "what else is new?")
+	w.discord.serve(w, w.runUntil(PointAck)) // stored, and the answer is lost with the host
+	w.kill()
+	w.effects = nil // so is the repetition
+	w.discord.next += 5_000
+	w.say(w.discord.id(), thread, "are you there?")
+	w.now += 300_000
+	clear(w.discord.nonces)
+	w.kill()
+	w.run(900_000)
+	w.want("anchors made", fmt.Sprint(strings.Count(w.discord.all(), "I heard you.")), "3")
+	w.want("messages", fmt.Sprint(len(w.discord.in(thread))), "3")
+}
+
 func TestF05_KilledDuringTheModelCall(t *testing.T) {
 	w := newWorld(t)
 	w.ask("1300000000000001001", "hello")
@@ -412,6 +432,7 @@ func TestF17_WhatWaitsForAParkedRowEnds(t *testing.T) {
 				w.perform(w.runUntil(c.until))
 			}
 			w.now = *w.alarm
+			w.one(`UPDATE task SET due = 1 WHERE state = 'ready'`) // the earliest, beside an edit
 			ev := Event{V: 1, ID: "w", Type: EventWake, Attempt: 4, Now: w.now, Entropy: "00", Owner: "owner-1", Config: ConfigRef{Hash: "h"}, Actor: "workspace:" + guildID + "/demo"}
 			if err := w.handle(ev); err != nil {
 				t.Fatal(err)

@@ -43,6 +43,7 @@ var Workspace = [][]string{{
 		created_wall INTEGER NOT NULL, settled_wall INTEGER) STRICT`,
 	`CREATE INDEX submission_queued ON submission(conversation, id) WHERE state = 'queued'`,
 	`CREATE INDEX submission_by_turn ON submission(turn)`,
+	`CREATE INDEX submission_by_channel ON submission(channel, id) WHERE source = 'message'`,
 	`CREATE TABLE turn(
 		id INTEGER PRIMARY KEY, conversation INTEGER NOT NULL REFERENCES conversation(id),
 		requester TEXT NOT NULL, acknowledged INTEGER NOT NULL DEFAULT 0,
@@ -77,12 +78,13 @@ var Workspace = [][]string{{
 		state TEXT NOT NULL CHECK (state IN ('pending','sending','unknown','confirmed','failed')),
 		due INTEGER, owner TEXT NOT NULL DEFAULT '', epoch INTEGER NOT NULL DEFAULT 0, lease_expires INTEGER,
 		attempts INTEGER NOT NULL DEFAULT 0, first INTEGER, sent INTEGER NOT NULL DEFAULT 0,
-		final INTEGER NOT NULL DEFAULT 0, dirty INTEGER NOT NULL DEFAULT 0, uncertain INTEGER NOT NULL DEFAULT 0, lookup TEXT NOT NULL DEFAULT '',
+		final INTEGER NOT NULL DEFAULT 0, dirty INTEGER NOT NULL DEFAULT 0, uncertain INTEGER NOT NULL DEFAULT 0, lookup TEXT NOT NULL DEFAULT '', floor TEXT NOT NULL DEFAULT '',
 		reason TEXT NOT NULL DEFAULT '', created_wall INTEGER NOT NULL,
 		CHECK (due IS NOT NULL OR state IN ('confirmed','failed','unknown')),
 		CHECK (due IS NULL OR state IN ('pending','sending','unknown'))) STRICT`,
 	`CREATE INDEX delivery_due ON delivery(due) WHERE due IS NOT NULL`,
 	`CREATE INDEX delivery_by_turn ON delivery(turn, kind)`,
+	`CREATE INDEX delivery_by_channel ON delivery(channel, id) WHERE message IS NOT NULL`,
 	`CREATE TABLE hold(
 		bucket TEXT PRIMARY KEY, until INTEGER NOT NULL, why TEXT NOT NULL, strikes INTEGER NOT NULL DEFAULT 1) STRICT, WITHOUT ROWID`,
 	`CREATE TABLE blob(
