@@ -7,9 +7,6 @@ import (
 	"strings"
 )
 
-// reviewTries is how often Discord is asked about one input before it is unclear.
-const reviewTries = 20
-
 // reviewDue asks Discord about the inputs whose time has come. Like pump, a later attempt does less, and the fourth
 // gives the input to the operator.
 func (w *work) reviewDue() {
@@ -22,14 +19,11 @@ func (w *work) reviewDue() {
 	}
 	items := w.reviewItems(`due IS NOT NULL AND due <= ?`, w.now)
 	for _, item := range items[:min(limit, len(items))] {
-		switch {
-		case w.ev.Attempt >= 4:
+		if w.ev.Attempt >= 4 {
 			w.conclude(item.ID, verdictUnclear, "")
-		case item.Tries >= reviewTries:
-			w.conclude(item.ID, verdictUnclear, "")
-		default:
-			w.askDiscord(item)
+			continue
 		}
+		w.askDiscord(item)
 	}
 }
 
@@ -128,7 +122,7 @@ func (w *work) reviewOutcome(id int64, o Outcome) {
 		w.tx.Exec(`UPDATE review SET place = ?, owner = '', due = ? WHERE id = ?`, w.postedIn(item), w.now, item.ID)
 	case o.Kind == OutcomeRefused || o.Kind == OutcomeResponse && o.Status >= 400 && o.Status < 500 && o.Status != 429:
 		w.judged(item, verdictUnclear, shownMessage{})
-	default:
+	default: // an outage says nothing about the input: it is asked for until it is over, or an operator decides
 		w.tx.Exec(`UPDATE review SET owner = '', due = ? WHERE id = ?`, w.now+max(w.backoff(int(item.Tries)), retryWait(o, a)), item.ID)
 	}
 }

@@ -1,0 +1,441 @@
+package actor
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"holdfast/actor/frame"
+	"holdfast/worker/host/sqlite"
+)
+
+// past is a world with a backup: what happens after it is rolled back by restore, except in Discord and on the runner.
+type past struct {
+	*world
+	dir    string
+	copies int
+	seen   map[string]int // nonces, and attempts sent to the runner, in both times
+}
+
+func newPast(t *testing.T) *past {
+	t.Helper()
+	dir := t.TempDir()
+	p := &past{dir: dir, seen: map[string]int{}}
+	p.world = newWorldOn(t, p.open("first"))
+	p.discord.fail = p.look
+	return p
+}
+
+func (p *past) open(name string) *sqlite.DB {
+	db, err := sqlite.Open(filepath.Join(p.dir, name))
+	if err != nil {
+		panic(err)
+	}
+	return db
+}
+
+// look answers reads as Discord does, and remembers what was created.
+func (p *past) look(e Effect) (int, string, bool) {
+	var body struct {
+		Nonce string `json:"nonce"`
+	}
+	_ = json.Unmarshal(e.Body, &body)
+	if body.Nonce != "" {
+		p.seen["nonce "+body.Nonce]++
+	}
+	u, _ := url.Parse(e.Path)
+	parts := strings.Split(u.Path, "/")
+	switch {
+	case e.Method != "GET":
+		return 0, "", false
+	case len(parts) == 5:
+		if m := p.discord.messages[parts[4]]; m != nil {
+			return 200, p.show(m), true
+		}
+		return 404, `{"code":10008,"message":"Unknown Message"}`, true
+	case parts[2] != channelID && !p.discord.threads[parts[2]]:
+		return 404, `{"code":10003,"message":"Unknown Channel"}`, true
+	}
+	shown := []string{}
+	for _, m := range p.discord.in(parts[2]) {
+		if parseInt(m.id) > parseInt(u.Query().Get("after")) {
+			shown = append([]string{p.show(m)}, shown...) // the newest first
+		}
+	}
+	return 200, "[" + strings.Join(shown, ",") + "]", true
+}
+
+func (p *past) show(m *fakeMessage) string {
+	of := ""
+	for token, original := range p.discord.originals {
+		if original == m {
+			of = strings.TrimPrefix(token, "token-")
+		}
+	}
+	components, _ := json.Marshal(m.body.Components)
+	return fmt.Sprintf(`{"id":%q,"content":%q,"author":{"id":%q},"components":%s,"interaction_metadata":{"id":%q}}`, m.id, m.body.Content, appID, components, of)
+}
+
+// backup keeps the database as it is now.
+func (p *past) backup() {
+	p.t.Helper()
+	p.copies++
+	if err := p.db.CopyTo(filepath.Join(p.dir, fmt.Sprint("copy", p.copies))); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// restore goes back to the last backup, as the host's restore does.
+func (p *past) restore() {
+	p.t.Helper()
+	for _, e := range p.effects {
+		p.sent(e)
+	}
+	if err := p.db.Close(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.now += 86_400_000
+	p.db = p.open(fmt.Sprint("copy", p.copies))
+	p.t.Cleanup(func() { p.db.Close() })
+	for key, value := range map[string]string{"review": ReviewRestored, "incarnation": fmt.Sprint(p.now / 1000)} {
+		p.one(`INSERT INTO meta(key, value) VALUES (?1, ?2) ON CONFLICT(key) DO UPDATE SET value = ?2`, key, value)
+	}
+	p.kill()
+}
+
+// sent remembers an attempt that was sent to the runner.
+func (p *past) sent(e Effect) {
+	var f frame.Frame
+	if json.Unmarshal(e.Message, &f) == nil && f.Type == frame.TypeTask {
+		p.seen[fmt.Sprintf("task %d epoch %d", f.Task, f.Epoch)]++
+	}
+}
+
+// rest is run, and watches what the runner gets.
+func (p *past) rest() {
+	p.t.Helper()
+	end := p.now + 3_600_000
+	for p.alarm != nil && *p.alarm <= end || len(p.effects) > 0 {
+		if len(p.effects) == 0 {
+			p.now = max(p.now+1, *p.alarm)
+			p.must(EventWake, nil)
+			continue
+		}
+		e := p.effects[0]
+		p.effects = p.effects[1:]
+		p.sent(e)
+		p.now += 5
+		p.perform(e)
+	}
+	for what, n := range p.seen {
+		if n > 1 {
+			p.t.Fatalf("%s came %d times", what, n)
+		}
+	}
+}
+
+func (p *past) decide(id, decision string) (Review, error) {
+	p.t.Helper()
+	args, _ := json.Marshal(reviewArgs{ID: id, Decision: decision})
+	err := p.event(EventOperator, Operator{Op: OpReview, Principal: Principal{Name: "op", Roles: []string{"approve"}}, Args: args})
+	var r Review
+	if err == nil {
+		_ = json.Unmarshal(p.reply.Body, &r)
+	}
+	return r, err
+}
+
+func (p *past) mustDecide(id, decision string) Review {
+	p.t.Helper()
+	r, err := p.decide(id, decision)
+	if err != nil {
+		p.t.Fatalf("%s %s: %v", decision, id, err)
+	}
+	return r
+}
+
+func (p *past) verdicts() string {
+	p.t.Helper()
+	return p.one(`SELECT coalesce(group_concat(verdict, ' ' ORDER BY id), '') FROM review`)
+}
+
+func (p *past) messages() string { return fmt.Sprint(len(p.discord.messages)) }
+
+func TestF36_WhatWasAnsweredSinceTheBackupIsSettled(t *testing.T) {
+	for _, c := range []struct{ name, point string }{
+		{"before its anchor", PointAck}, {"while the model worked", PointModel}, {"before the final edit", PointEdit},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPast(t)
+			p.ask("1300000000000001001", "hello")
+			e := p.runUntil(c.point)
+			p.backup()
+			p.perform(e)
+			p.rest()
+			messages, calls := p.messages(), p.calls
+			p.restore()
+			p.rest()
+			if c.point != PointEdit { // there the submission was settled already
+				p.want("verdict", p.verdicts(), verdictAnswered)
+			}
+			p.want("state", p.one(`SELECT state FROM submission`), "done")
+			p.mustDecide("", decideContinue)
+			p.rest()
+			p.want("messages", p.messages(), messages)
+			p.want("calls", fmt.Sprint(p.calls), fmt.Sprint(calls))
+			if shown := p.discord.in(channelID)[0].body; !strings.Contains(shown.Content, "I heard you.") {
+				t.Errorf("the answer became %q", shown.Content)
+			}
+			p.ask("1400000000000001001", "and now?")
+			p.rest()
+			p.want("afterwards", p.one(`SELECT state FROM submission WHERE id = 2`), "done")
+		})
+	}
+}
+
+func TestF36_NothingRunsBeforeItIsReleased(t *testing.T) {
+	p := newPast(t)
+	p.ask("1300000000000001001", "hello")
+	p.runUntil(PointModel)
+	p.backup()
+	p.restore()
+	p.rest()
+	p.want("calls", fmt.Sprint(p.calls), "0")
+	p.want("verdict", p.verdicts(), verdictBegun)
+	if _, err := p.decide("", decideContinue); err == nil || !strings.Contains(err.Error(), "need a decision") {
+		t.Errorf("released with something undecided: %v", err)
+	}
+	if _, err := p.decide("99", decideContinue); err == nil {
+		t.Error("decided about a job that is not there")
+	}
+	p.mustDecide("1", decideContinue)
+	p.rest()
+	p.want("calls before the release", fmt.Sprint(p.calls), "0")
+	p.mustDecide("", decideContinue)
+	p.rest()
+	p.want("state", p.one(`SELECT state FROM submission`), "done")
+	p.want("messages", p.messages(), "1")
+	p.want("calls", fmt.Sprint(p.calls), "1")
+	if _, err := p.decide("", decideContinue); err == nil {
+		t.Error("released twice")
+	}
+}
+
+func TestF36_AJobCanBeStopped(t *testing.T) {
+	p := newPast(t)
+	p.ask("1300000000000001001", "hello")
+	p.runUntil(PointModel)
+	p.backup()
+	p.restore()
+	p.rest()
+	p.mustDecide("1", decideStop)
+	p.mustDecide("", decideContinue)
+	p.rest()
+	p.want("state", p.one(`SELECT state || ' ' || reason FROM submission`), "unanswered aborted")
+	p.want("messages", p.messages(), "1")
+	p.want("calls", fmt.Sprint(p.calls), "0")
+	if shown := p.discord.in(channelID)[0].body.Content; !strings.Contains(shown, reasonText[reasonAborted]) {
+		t.Errorf("shown: %q", shown)
+	}
+}
+
+// A message that came after the backup: answered then, it is never answered again; otherwise once, when released.
+func TestF36_MessagesNewerThanTheBackup(t *testing.T) {
+	const first, second = "1300000000000001013", "1300000000000001014"
+	p := newPast(t)
+	p.backup()
+	p.say(first, channelID, "<@"+appID+"> what changed?", appID)
+	p.rest()
+	answers := p.messages()
+	p.restore()
+	for _, id := range []string{first, second} { // the backfill brings both
+		r := p.say(id, channelID, "<@"+appID+"> what changed?", appID)
+		p.want("status", r.Status, StatusCommitted)
+		p.want("again", p.say(id, channelID, "<@"+appID+"> what changed?", appID).Status, StatusDuplicate)
+	}
+	p.rest()
+	p.want("verdicts", p.verdicts(), "answered absent")
+	p.want("messages", p.messages(), answers)
+	p.mustDecide("", decideContinue)
+	p.rest()
+	p.want("the first", fmt.Sprint(len(p.discord.in(first))), "1")
+	p.want("the second", fmt.Sprint(len(p.discord.in(second))), "1")
+	for _, id := range []string{first, second} {
+		p.want("afterwards", p.say(id, channelID, "<@"+appID+"> what changed?", appID).Status, StatusDuplicate)
+	}
+}
+
+func TestF36_LateMessagesAreLookedUpAfterTheReleaseToo(t *testing.T) {
+	const answered, unanswered = "1300000000000001013", "1300000000000001014"
+	p := newPast(t)
+	p.backup()
+	p.say(answered, channelID, "<@"+appID+"> one", appID)
+	p.rest()
+	p.restore()
+	p.mustDecide("", decideContinue)
+	for _, id := range []string{answered, unanswered} {
+		p.want("status", p.say(id, channelID, "<@"+appID+"> one", appID).Status, StatusCommitted)
+	}
+	p.rest()
+	p.want("verdicts", p.verdicts(), "answered continued")
+	p.want("answers", fmt.Sprint(len(p.discord.in(answered)), len(p.discord.in(unanswered))), "1 1")
+	now := fmt.Sprint((p.now - 1420070400000) << 22)
+	p.say(now, channelID, "<@"+appID+"> new", appID)
+	p.want("a new one", p.one(`SELECT count(*) FROM submission WHERE key = ?`, now), "1")
+}
+
+func TestF36_DiscordCannotTell(t *testing.T) {
+	const id = "1300000000000001013"
+	for _, c := range []struct {
+		name string
+		fail func(Effect) (int, string)
+		want string
+	}{
+		{"forbidden", func(Effect) (int, string) { return 403, `{"code":50001,"message":"Missing Access"}` }, verdictUnclear},
+		{"an outage", func(Effect) (int, string) { return 502, "" }, verdictUnknown},
+		{"no JSON", func(Effect) (int, string) { return 200, "<html>" }, verdictUnclear},
+		{"no thread, something of ours in the channel", func(e Effect) (int, string) {
+			if strings.Contains(e.Path, id+"/") {
+				return 404, `{"code":10003}`
+			}
+			return 200, `[{"id":"1300000000000009999","author":{"id":"` + appID + `"},"components":[{"components":[{"custom_id":"i:` + guildID + `/demo:1764470000.d7"}]}]}]`
+		}, verdictUnclear},
+		{"another bot's card", func(Effect) (int, string) {
+			return 200, `[{"id":"1300000000000009999","author":{"id":"5"},"components":[{"components":[{"custom_id":"i:` + guildID + `/demo:1764470000.d7"}]}]}]`
+		}, verdictAbsent},
+		{"another workspace's card", func(Effect) (int, string) {
+			return 200, `[{"id":"1300000000000009999","author":{"id":"` + appID + `"},"components":[{"components":[{"custom_id":"i:` + guildID + `/demo2:1764470000.d7"}]}]}]`
+		}, verdictAbsent},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPast(t)
+			p.backup()
+			p.restore()
+			p.say(id, channelID, "<@"+appID+"> one", appID)
+			p.discord.fail = func(e Effect) (int, string, bool) {
+				status, body := c.fail(e)
+				return status, body, true
+			}
+			p.rest()
+			p.want("verdict", p.verdicts(), c.want)
+			p.mustDecide(id, decideStop)
+			p.discord.fail = p.look
+			p.mustDecide("", decideContinue)
+			p.rest()
+			p.want("messages", p.messages(), "0")
+			p.want("submission", p.one(`SELECT state || ' ' || reason FROM submission`), "unanswered aborted")
+		})
+	}
+}
+
+// The runner's journal is of the time that was rolled back: no attempt may be taken for one of then, and what may
+// have run does not run again.
+func TestF36_NoToolRunsAgainAndNoEpochRepeats(t *testing.T) {
+	for _, c := range []struct{ tool, runs string }{{"bash", "1"}, {"read", "2"}} {
+		t.Run(c.tool, func(t *testing.T) {
+			p := newPast(t)
+			p.connect()
+			p.operator(OpConfig, Settings{Policy: json.RawMessage(askPolicy)})
+			p.model = toolThenSay(c.tool, `{"command":"make","path":"x"}`)
+			p.ask("1300000000000001001", "build it")
+			e := p.runUntil(PointIntent) // the frame is on its way: the backup knows of no start
+			p.backup()
+			p.sent(e)
+			p.perform(e)
+			p.runner.hold = true
+			p.discord.fail = func(e Effect) (int, string, bool) { // the lost time does not get to its answer
+				if e.Point == PointEdit {
+					return 500, "", true
+				}
+				return p.look(e)
+			}
+			p.run(20_000)
+			p.discord.fail = p.look
+			p.runner.hold = false
+			p.restore()
+			p.connect()
+			p.rest()
+			p.want("verdict", p.verdicts(), verdictBegun)
+			p.mustDecide("1", decideContinue)
+			p.mustDecide("", decideContinue)
+			p.rest()
+			p.want("runs", fmt.Sprint(p.runner.runs[c.tool]), c.runs)
+			p.want("state", p.one(`SELECT state FROM submission`), "done")
+			p.want("messages", p.messages(), "1")
+			p.ask("1400000000000001001", "and again")
+			p.rest() // checks that no attempt was sent twice
+		})
+	}
+}
+
+func TestF36_PeopleAreToldAndOldButtonsAreVoid(t *testing.T) {
+	p := newPast(t)
+	old := p.one(`SELECT value FROM meta WHERE key = 'incarnation'`)
+	p.backup()
+	p.restore()
+	p.ask("1400000000000001001", "hello?")
+	if !strings.Contains(string(p.reply.Body), "restored from a backup") {
+		t.Errorf("reply: %s", p.reply.Body)
+	}
+	p.want("submissions", p.one(`SELECT count(*) FROM submission`), "0")
+	if status := p.operator(OpStatus, nil); !strings.Contains(status, `"review":{"on":true,"open":0}`) {
+		t.Errorf("status: %s", status)
+	}
+	p.mustDecide("", decideContinue)
+	p.must(EventInteraction, Interaction{Key: "x", Kind: KindPress, User: User{ID: maya}, Place: Place{Guild: guildID, Channel: channelID}, Verb: "a", Target: old + ".1"})
+	if !strings.Contains(string(p.reply.Body), "void") {
+		t.Errorf("an old button: %s", p.reply.Body)
+	}
+}
+
+func TestF36_AMessageUnderReviewCanBeChangedAndWithdrawn(t *testing.T) {
+	const kept, gone = "1300000000000001013", "1300000000000001014"
+	p := newPast(t)
+	p.backup()
+	p.restore()
+	for _, id := range []string{kept, gone} {
+		p.say(id, channelID, "<@"+appID+"> one", appID)
+	}
+	place := Place{Guild: guildID, Channel: channelID}
+	p.must(EventGateway, GatewayEvent{ID: "s:1", Type: "MESSAGE_DELETE", Place: place, Message: gone})
+	p.must(EventGateway, GatewayEvent{ID: "s:2", Type: "MESSAGE_UPDATE", Place: place, Message: kept, Content: "<@" + appID + "> two"})
+	p.rest()
+	p.mustDecide("", decideContinue)
+	p.rest()
+	p.want("kept", p.one(`SELECT content || state FROM submission WHERE key = ?`, kept), "twodone")
+	p.want("gone", p.one(`SELECT state || ' ' || reason FROM submission WHERE key = ?`, gone), "unanswered withdrawn")
+}
+
+func TestPeekReadsAndWritesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.ask("1300000000000001001", "hello")
+	const why = "The disk is full; nothing was recorded."
+	before := w.one(`SELECT group_concat(key || value) FROM meta`) + w.one(`SELECT count(*) FROM event`)
+	ask := func(op string) ([]byte, int) {
+		args, _ := json.Marshal(reviewArgs{})
+		data, _ := json.Marshal(Operator{Op: op, Principal: Principal{Name: "op", Roles: []string{"admin"}}, Args: args})
+		raw, _ := json.Marshal(Event{V: 1, ID: "p", Type: EventOperator, Attempt: 1, Now: w.now + 60_000, Entropy: "00", Owner: "owner-9",
+			Config: ConfigRef{Hash: "h", Full: &w.cfg}, Actor: "workspace:" + guildID + "/demo", Data: data, Peek: why})
+		if err := w.db.BeginRead(); err != nil {
+			t.Fatal(err)
+		}
+		defer w.db.EndRead()
+		return Handle(w.db, raw)
+	}
+	for _, op := range []string{OpStatus, OpJobs, OpEvents, OpRecords, OpReview} {
+		if out, rc := ask(op); rc != 0 || op == OpStatus && !strings.Contains(string(out), why) {
+			t.Errorf("%s: %d %s", op, rc, out)
+		}
+	}
+	for _, op := range []string{OpConfig, OpStop, OpApprove} {
+		if out, rc := ask(op); rc != 1 || !strings.Contains(string(out), why) {
+			t.Errorf("%s: %d %s, want the reason", op, rc, out)
+		}
+	}
+	if after := w.one(`SELECT group_concat(key || value) FROM meta`) + w.one(`SELECT count(*) FROM event`); after != before {
+		t.Errorf("something was written: %s, was %s", after, before)
+	}
+}
