@@ -49,14 +49,10 @@ func (w *work) resolveUnknown(d delivery) {
 	}
 }
 
-// lookUp lists the channel's messages from one that was known to be there before the delivery was first sent. Without
-// one an empty listing would prove nothing; from a later one it would not show what was made before that.
+// lookUp lists the channel's messages from one that was known to be there before the delivery was first sent: from a
+// later one it would not show what was made before that.
 func (w *work) lookUp(d delivery) {
 	if d.Lookup == "" {
-		if d.Floor == "" {
-			w.endUnknown(d, "no message is known to be there")
-			return
-		}
 		d.Lookup = before(d.Floor)
 		w.tx.Exec(`UPDATE delivery SET lookup = ? WHERE id = ?`, d.Lookup, d.ID)
 	}
@@ -68,17 +64,28 @@ func (w *work) lookUp(d delivery) {
 	})
 }
 
-// newestKnown is the newest message that we know to be in a channel.
+// newestKnown is the newest message that we know to be in a channel. Where we know of none it is the thread's own id,
+// since a thread is older than all that is in it and its first message is always there; in a channel it is a minute
+// ago, which proves nothing when nothing was written since.
 func (w *work) newestKnown(channel string) string {
 	row, ok := w.tx.Row(`SELECT id FROM (
 		SELECT * FROM (SELECT message AS id FROM delivery WHERE channel = ?1 AND message IS NOT NULL AND state = 'confirmed' AND op IN ('create','original') ORDER BY delivery.id DESC LIMIT 1)
 		UNION ALL SELECT * FROM (SELECT key FROM submission WHERE channel = ?1 AND source = 'message' ORDER BY id DESC LIMIT 1))
 		ORDER BY length(id) DESC, id DESC LIMIT 1`, channel)
-	if !ok {
-		return ""
+	if ok {
+		return row.Str(0)
 	}
-	return row.Str(0)
+	if _, thread := w.tx.Row(`SELECT 1 FROM thread WHERE id = ?`, channel); thread {
+		return channel
+	}
+	return snowflake(w.wall - 60_000)
 }
+
+// discordEpoch is 2015-01-01 in unix ms; a snowflake's upper 42 bits count from it (developer documentation,
+// "Snowflakes").
+const discordEpoch = 1420070400000
+
+func snowflake(wall int64) string { return fmt.Sprint((wall - discordEpoch) << 22) }
 
 // before is the snowflake just below id: "after" is exclusive.
 func before(id string) string { return fmt.Sprint(parseInt(id) - 1) }
@@ -99,10 +106,9 @@ func (w *work) lookedUp(d delivery, body []byte) {
 		w.uncertainDelivery(d, "the listing could not be read")
 		return
 	}
-	newest, sawKnown := parseInt(d.Lookup), false
+	newest := parseInt(d.Lookup)
 	for _, m := range page {
 		newest = max(newest, parseInt(m.ID))
-		sawKnown = sawKnown || parseInt(m.ID) == parseInt(d.Lookup)+1
 		if m.Author.ID == w.cfg.ApplicationID && w.bearsMark(d, m) {
 			w.event("delivery.adopted", d.Turn, fmt.Sprint(d.ID), "")
 			w.tx.Exec(`UPDATE delivery SET lookup = '' WHERE id = ?`, d.ID)
@@ -110,10 +116,9 @@ func (w *work) lookedUp(d delivery, body []byte) {
 			return
 		}
 	}
-	first := parseInt(d.Lookup)+1 == parseInt(d.Floor)
 	switch {
-	case first && !sawKnown:
-		w.endUnknown(d, "the listing does not show what is known to be there")
+	case len(page) == 0 && d.Lookup == before(d.Floor):
+		w.endUnknown(d, "the listing shows nothing: there may be no permission to read")
 	case len(page) == lookupPage:
 		w.tx.Exec(`UPDATE delivery SET lookup = ? WHERE id = ?`, fmt.Sprint(newest), d.ID)
 		w.retryDelivery(d.ID, "unknown", w.now+rearm, "looking")

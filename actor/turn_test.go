@@ -208,6 +208,25 @@ func TestF04_ALookUpBeginsBeforeTheLostCreate(t *testing.T) {
 	w.want("messages", fmt.Sprint(len(w.discord.in(thread))), "3")
 }
 
+// Also the very first message of a thread, where nothing of ours is known to be: the thread's own first message is.
+func TestF04_TheFirstMessageOfAThreadIsFoundAgain(t *testing.T) {
+	for _, stored := range []bool{true, false} {
+		w := newWorld(t)
+		w.say("1300000000000001013", channelID, "<@"+appID+"> hi", appID)
+		e := w.runUntil(PointAck)
+		w.discord.messages["1300000000000001014"] = &fakeMessage{id: "1300000000000001014", channel: "1300000000000001013"}
+		if stored {
+			w.discord.serve(w, e)
+		}
+		w.now += 300_000
+		clear(w.discord.nonces)
+		w.kill()
+		w.run(900_000)
+		w.want("messages", fmt.Sprint(len(w.discord.in("1300000000000001013"))), "2")
+		w.want("state", w.one(`SELECT state FROM submission`), "done")
+	}
+}
+
 func TestF05_KilledDuringTheModelCall(t *testing.T) {
 	w := newWorld(t)
 	w.ask("1300000000000001001", "hello")
