@@ -48,7 +48,7 @@ func (w *work) deliveryOutcome(d delivery, o Outcome) {
 	case d.Lookup != "" && o.Kind == OutcomeResponse && o.Status == 200:
 		w.asideAnswered(d, a, body)
 	case o.Kind == OutcomeUnsent:
-		w.retryDelivery(d.ID, "pending", w.now+w.backoff(int(d.Attempts)), "unsent")
+		w.retryDelivery(d.ID, d.stateAgain(), w.now+w.backoff(int(d.Attempts)), "unsent")
 	case o.Kind == OutcomeRefused:
 		w.deliveryFailed(d, "refused by the host: "+o.Detail)
 	case o.Kind != OutcomeResponse:
@@ -79,6 +79,8 @@ func (w *work) deliveryRejected(d delivery, o Outcome, a discordAnswer) {
 		w.stepAside(d, asideUnarchive)
 	case d.Kind == deliverEdit && d.Final && d.Uncertain && d.Lookup == "" && a.Code != codeUnknownMessage && a.Code != codeUnknownChannel:
 		w.stepAside(d, asideRead)
+	case d.looking() && o.Status == 403:
+		w.endUnknown(d, "the channel's messages may not be read")
 	default:
 		if o.Status == 403 {
 			w.forbidden(d)

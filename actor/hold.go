@@ -48,14 +48,14 @@ func (w *work) limited(d delivery, o Outcome, a discordAnswer) {
 	default:
 		w.hold(bucketOf(d), w.now+wait, "rate limited")
 	}
-	w.retryDelivery(d.ID, "pending", w.now+wait, "rate limited")
+	w.retryDelivery(d.ID, d.stateAgain(), w.now+wait, "rate limited")
 	w.tx.Exec(`UPDATE delivery SET attempts = attempts - 1 WHERE id = ?`, d.ID)
 }
 
 // unauthorized is a 401 for the bot's token: nothing helps but an operator.
 func (w *work) unauthorized(d delivery) {
 	w.openCircuit("Discord refuses the bot token")
-	w.retryDelivery(d.ID, "pending", w.now+circuitOpen, "Discord refuses the bot token")
+	w.retryDelivery(d.ID, d.stateAgain(), w.now+circuitOpen, "Discord refuses the bot token")
 }
 
 // forbidden counts 403s: many of them in a short time get an application banned.

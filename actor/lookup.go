@@ -49,6 +49,20 @@ func (w *work) resolveUnknown(d delivery) {
 	}
 }
 
+// looking says whether a create is being looked for, and its request asks for a listing.
+func (d delivery) looking() bool {
+	return d.Op == opCreate && d.Lookup != "" && d.Lookup != asideUnarchive && d.Lookup != asideRead
+}
+
+// stateAgain is the state of a delivery whose request was refused for now: a create that is looked for must not be
+// sent before it is proven absent.
+func (d delivery) stateAgain() string {
+	if d.looking() {
+		return "unknown"
+	}
+	return "pending"
+}
+
 // lookUp lists the channel's messages from one that was known to be there before the delivery was first sent: from a
 // later one it would not show what was made before that.
 func (w *work) lookUp(d delivery) {

@@ -227,6 +227,29 @@ func TestF04_TheFirstMessageOfAThreadIsFoundAgain(t *testing.T) {
 	}
 }
 
+// A look-up that is refused for now is made again: the create itself is not sent before it is proven absent.
+func TestF04_ALookUpThatIsRateLimitedIsMadeAgain(t *testing.T) {
+	w := newWorld(t)
+	const thread = "1300000000000001013"
+	w.say(thread, channelID, "<@"+appID+"> hi", appID)
+	w.run(60_000)
+	w.say("1300000000000003000", thread, "what else is new?")
+	w.discord.serve(w, w.runUntil(PointAck)) // stored, and the answer is lost with the host
+	w.now += 300_000
+	clear(w.discord.nonces)
+	limited := 0
+	w.discord.fail = func(e Effect) (int, string, bool) {
+		if e.Method == "GET" {
+			limited++
+		}
+		return 429, `{"message":"You are being rate limited.","retry_after":2}`, e.Method == "GET" && limited == 1
+	}
+	w.kill()
+	w.run(900_000)
+	w.want("messages", fmt.Sprint(len(w.discord.in(thread))), "2")
+	w.want("looked", fmt.Sprint(limited), "2")
+}
+
 func TestF05_KilledDuringTheModelCall(t *testing.T) {
 	w := newWorld(t)
 	w.ask("1300000000000001001", "hello")
