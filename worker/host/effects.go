@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"holdfast/actor"
+	"holdfast/actor/errs"
 )
 
 // launch performs effects, side by side, after the commit that asked for them. Those with an outcome are counted as
@@ -95,12 +96,34 @@ func (f *flight) post(kind string, data any, wait bool) {
 		f.host.opts.Log.Error("effect.outcome.failed", "actor", f.name, "effect", f.effect.ID, "err", err.Error())
 		return
 	}
-	it := &item{kind: kind, data: b}
-	if kind == actor.EventEffect {
-		it.landing = f.owner
+	if !wait {
+		_ = f.host.post(f.name, &item{kind: kind, data: b}, false) // a full mailbox drops it
+		return
 	}
-	_ = f.host.post(f.name, it, wait) // a full mailbox drops progress only; a dead host drops all
+	f.deliver(kind, b)
 }
+
+// deliver brings an outcome, or a part of one, to the actor until it is committed: while the disk is full, again and
+// again. It ends with the instance that asked for the effect, whose successor knows the effect for an orphan.
+func (f *flight) deliver(kind string, data []byte) {
+	for delay := time.Second; ; delay = min(2*delay, 30*time.Second) {
+		it := &item{kind: kind, data: data}
+		if kind == actor.EventEffect {
+			it.landing = f.owner
+		}
+		a := f.host.ask(f.ctx, f.name, it, true)
+		if !comesAgain(a) || f.ctx.Err() != nil {
+			return
+		}
+		f.host.opts.Log.Warn("effect.outcome.retry", "actor", f.name, "effect", f.effect.ID, "err", a.err.Message)
+		if f.host.isDraining() || !f.sleep(delay) {
+			return
+		}
+	}
+}
+
+// comesAgain says that an outcome was not committed for a reason that passes. A refusal of the core does not.
+func comesAgain(a answer) bool { return a.err != nil && a.err.Code == errs.Unavailable }
 
 // message performs an actor effect: it is delivered until the other actor has committed it.
 func (f *flight) message() {

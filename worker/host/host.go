@@ -20,6 +20,7 @@ import (
 
 	"holdfast/actor"
 	"holdfast/worker/host/alarm"
+	"holdfast/worker/host/sqlite"
 )
 
 // Host serves one data directory. Make it with New, stop it with Drain and Close.
@@ -72,7 +73,7 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{
-		opts: opts, dir: filepath.Join(opts.Data, "actors"), client: newClient(), routes: newResolver(),
+		opts: opts, dir: filepath.Join(opts.Data, actorsDir), client: newClient(), routes: newResolver(),
 		keys: keyring{secrets: opts.Secrets}, wakes: make(chan struct{}, 32),
 		dead: make(chan struct{}), quiet: make(chan struct{}),
 		actors: map[string]*resident{}, closing: map[string]chan struct{}{}, owners: map[string]string{},
@@ -108,7 +109,7 @@ func (h *Host) open() (err error) {
 			err = errors.Join(err, h.lock.release(false))
 		}
 	}()
-	if h.index, err = alarm.Open(filepath.Join(h.opts.Data, "alarms.db"), h.opts.Clock); err != nil {
+	if h.index, err = alarm.Open(filepath.Join(h.opts.Data, alarmsFile), h.opts.Clock, sqlite.Options{Key: h.opts.Key}); err != nil {
 		return err
 	}
 	if err = h.configure(); err != nil {

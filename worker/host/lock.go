@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -35,7 +36,7 @@ func lockDir(dir string) (*dirLock, error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}
-	l := &dirLock{file: f, clean: len(said) == 0 || string(said) == cleanMark}
+	l := &dirLock{file: f, clean: len(said) == 0 || strings.TrimSpace(string(said)) == strings.TrimSpace(cleanMark)}
 	if err := errors.Join(readErr, l.say(strconv.Itoa(os.Getpid())+"\n")); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("lock: %w", err)
@@ -43,11 +44,9 @@ func lockDir(dir string) (*dirLock, error) {
 	return l, nil
 }
 
+// say replaces what the file says. It is always as long, so that a full disk is no obstacle.
 func (l *dirLock) say(s string) error {
-	if err := l.file.Truncate(0); err != nil {
-		return err
-	}
-	_, err := l.file.WriteAt([]byte(s), 0)
+	_, err := fmt.Fprintf(io.NewOffsetWriter(l.file, 0), "%-*s", len(cleanMark)+4, s)
 	return err
 }
 

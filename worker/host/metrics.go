@@ -12,11 +12,13 @@ type metrics struct {
 	registry *prometheus.Registry
 	events   *prometheus.CounterVec   // by type and result: committed, or the code of the error
 	seconds  *prometheus.HistogramVec // in the core, by type
+	commits  prometheus.Histogram     // from the alarm index to the commit
 	effects  *prometheus.CounterVec   // by type
 	outcomes *prometheus.CounterVec   // of http effects, by kind
 	requests *prometheus.CounterVec   // HTTP answers, by status
 	crashes  prometheus.Counter
 	drops    prometheus.Counter
+	damaged  prometheus.Counter
 }
 
 func newMetrics(h *Host) *metrics {
@@ -31,10 +33,14 @@ func newMetrics(h *Host) *metrics {
 		requests: counter("http_requests_total", "Requests answered, by status.", "status"),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "holdfast", Name: "core_seconds",
 			Help: "Time of an event in the core, by type.", Buckets: prometheus.ExponentialBuckets(0.0002, 4, 8)}, []string{"type"}),
+		commits: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "holdfast", Name: "commit_seconds",
+			Help: "Time until an event's commit, and what the alarm index needs before it, are on the disk.", Buckets: prometheus.ExponentialBuckets(0.0002, 4, 8)}),
 		crashes: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "holdfast", Name: "core_crashes_total",
 			Help: "Attempts of events in which the core trapped, exited or ran out of fuel."}),
 		drops: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "holdfast", Name: "actor_drops_total",
 			Help: "Actors that were opened again after an uncertain commit."}),
+		damaged: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "holdfast", Name: "actors_damaged_total",
+			Help: "Databases that were found to be damaged since the start."}),
 	}
 	gauge := func(name, help string, f func() int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "holdfast", Name: name, Help: help}, func() float64 {
@@ -43,7 +49,9 @@ func newMetrics(h *Host) *metrics {
 			return float64(f())
 		})
 	}
-	m.registry.MustRegister(m.events, m.seconds, m.effects, m.outcomes, m.requests, m.crashes, m.drops,
+	writes := prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "holdfast", Name: "alarm_writes_total",
+		Help: "Commits of the alarm index."}, func() float64 { return float64(h.index.Writes()) })
+	m.registry.MustRegister(m.events, m.seconds, m.commits, writes, m.effects, m.outcomes, m.requests, m.crashes, m.drops, m.damaged,
 		gauge("actors_open", "Actors that are open.", func() int { return len(h.actors) }),
 		gauge("backlog", "Events waiting, effects in flight and sockets open.", func() int { return h.refs }),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

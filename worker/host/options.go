@@ -10,6 +10,7 @@ import (
 	"holdfast/actor"
 	"holdfast/clock"
 	"holdfast/worker/engine"
+	"holdfast/worker/host/sqlite"
 )
 
 // Options configure a Host. Data, Engine and Secrets are needed.
@@ -24,6 +25,7 @@ type Options struct {
 	Entropy io.Reader         // nil: crypto/rand
 	Log     *slog.Logger      // nil: nothing
 	Limits  Limits
+	Key     []byte // encrypts the databases: nil for none, else sqlite.KeySize bytes
 
 	// OnPoint is called at every point of docs/protocol.md: when is "before" or "after", what "commit" or "effect".
 	// It may block, and it may call Kill.
@@ -68,6 +70,9 @@ func (o *Options) complete() error {
 		return errors.New("host: no engine")
 	case len(o.Secrets) < 1 || len(o.Secrets) > 2:
 		return fmt.Errorf("host: %d deployment secrets, expected one or two", len(o.Secrets))
+	}
+	if o.Key != nil && len(o.Key) != sqlite.KeySize {
+		return fmt.Errorf("host: a key of %d bytes, expected %d", len(o.Key), sqlite.KeySize)
 	}
 	for _, s := range o.Secrets {
 		if len(s) < 16 {

@@ -21,14 +21,19 @@ type item struct {
 	id       string // "": the host mints one
 	data     []byte // JSON, or nil
 	deadline int64  // unix ms, 0 for none
+	peek     string // why nothing can be committed, when the event is only to be answered
 	landing  string // of an outcome: the owner under which its effect was launched
 	done     func(answer)
+
+	// direct is done instead of an event, between two events, and sees to its answer itself.
+	direct func(*resident)
 }
 
 // answer is what came of an event. Without err it was committed.
 type answer struct {
 	reply *actor.Reply
 	err   *errs.Error
+	done  bool // whoever waits has it already
 }
 
 // resident is an actor that is open in this process. One goroutine, run, owns its database and all fields that have
@@ -52,6 +57,7 @@ type resident struct {
 	flight   context.Context
 	ground   context.CancelFunc // gives up what is in flight
 	failures int                // wakes that failed in a row
+	damage   string             // what is wrong with the database; "": nothing
 	suspect  bool               // the last process did not stop in order: a quick_check is due
 
 	mu      sync.Mutex
@@ -104,21 +110,41 @@ func (r *resident) take(it *item) {
 		}
 		r.flying--
 	}
-	a := answer{err: r.open()}
-	if a.err == nil {
-		a.err = r.start()
+	if it.direct != nil {
+		it.direct(r)
+		return
 	}
-	switch {
-	case a.err != nil:
-	case it.kind == actor.EventStart: // start did it
-	default:
-		a = r.turn(it)
-		if a.err == nil {
-			return // turn has answered before it launched the effects
-		}
+	a := r.handle(it)
+	if a.done {
+		return
+	}
+	if it.landing == r.owner && comesAgain(a) {
+		r.flying++
+	}
+	if a.err != nil {
+		a = r.peekInstead(it, a.err)
 	}
 	r.host.metrics.event(it.kind, a.err)
 	it.finish(a)
+}
+
+// handle opens and starts the actor where needed, and runs the event.
+func (r *resident) handle(it *item) answer {
+	if err := r.open(); err != nil {
+		return answer{err: err}
+	}
+	if r.damage != "" {
+		return answer{err: errDamaged}
+	}
+	if err := r.start(); err != nil {
+		return answer{err: err}
+	}
+	if it.kind == actor.EventStart {
+		return answer{} // start did it
+	}
+	a := r.turn(it)
+	a.done = a.err == nil // turn has answered before it launched the effects
+	return a
 }
 
 func (it *item) finish(a answer) {
@@ -132,7 +158,8 @@ func (r *resident) open() *errs.Error {
 	if r.db != nil {
 		return nil
 	}
-	db, err := sqlite.Open(filepath.Join(r.host.dir, fileName(r.name)))
+	r.damage = readMark(r.path())
+	db, err := sqlite.OpenWith(r.path(), sqlite.Options{Key: r.host.opts.Key, Untouched: r.damage != ""})
 	if err != nil {
 		r.host.opts.Log.Error("actor.open.failed", "actor", r.name, "err", err.Error())
 		return openError(err)
@@ -141,13 +168,15 @@ func (r *resident) open() *errs.Error {
 	return nil
 }
 
+func (r *resident) path() string { return filepath.Join(r.host.dir, fileName(r.name)) }
+
 // openError names what is wrong with a database that does not open.
 func openError(err error) *errs.Error {
 	var e *store.Error
 	if errors.As(err, &e) {
 		switch e.Code {
 		case store.Corrupt:
-			return errs.New(errs.Unavailable, "The database is damaged; it was left untouched.").WithHint("Restore a backup.")
+			return errDamaged
 		case store.Busy:
 			return errs.New(errs.Unavailable, "Another program holds the database.").WithHint("Close it there.")
 		case store.Full:
@@ -184,7 +213,9 @@ func (r *resident) check() {
 		return
 	}
 	r.suspect = false
-	if err := r.db.Check(); err != nil {
+	if err := r.db.Check(); isCorrupt(err) {
+		r.broken(err)
+	} else if err != nil {
 		r.host.opts.Log.Error("actor.check.failed", "actor", r.name, "err", err.Error())
 	}
 }
@@ -257,6 +288,9 @@ func (r *resident) woken(a answer) {
 	if a.err == nil {
 		r.failures = 0
 		return
+	}
+	if r.damage != "" {
+		return // nothing can become of it
 	}
 	r.host.opts.Log.Error("actor.wake.failed", "actor", r.name, "code", string(a.err.Code), "err", a.err.Message)
 	delay := time.Second << min(r.failures, 6)

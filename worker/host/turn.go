@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"time"
 
 	"holdfast/actor"
 	"holdfast/actor/errs"
@@ -102,6 +103,7 @@ func (r *resident) attempt(it *item, n int, full bool) (res *actor.Result, faile
 func (r *resident) commit(it *item, res *actor.Result) *errs.Error {
 	h := r.host
 	inFlight := r.flying > 0 || hasOutcome(res.Effects)
+	begin := time.Now()
 	if err := h.index.Before(r.name, res.Alarm, inFlight); err != nil {
 		r.rollback()
 		h.index.Undo(r.name)
@@ -110,7 +112,8 @@ func (r *resident) commit(it *item, res *actor.Result) *errs.Error {
 	r.points("before", res.Trace)
 	if err := r.commitUnlessKilled(); err != nil {
 		var e *store.Error
-		if errors.As(err, &e) && (e.Code == store.Busy || e.Code == store.Constraint) {
+		if errors.As(err, &e) && (e.Code == store.Busy || e.Code == store.Constraint || e.Code == store.Full) {
+			// With no room for all of its frames, the last of which says "committed", the WAL holds no commit.
 			r.rollback()
 			h.index.Undo(r.name)
 		} else {
@@ -118,6 +121,7 @@ func (r *resident) commit(it *item, res *actor.Result) *errs.Error {
 		}
 		return openError(err)
 	}
+	h.metrics.commits.Observe(time.Since(begin).Seconds())
 	h.index.After(r.name, res.Alarm, inFlight)
 	r.points("after", res.Trace)
 	for _, t := range res.Trace {
@@ -142,6 +146,10 @@ func (r *resident) commitUnlessKilled() error {
 // abandon drops the instance after an error of the database, unless the host is ending anyway.
 func (r *resident) abandon(err error) {
 	if r.host.killed.Load() {
+		return
+	}
+	if isCorrupt(err) {
+		r.broken(err)
 		return
 	}
 	r.host.opts.Log.Error("actor.commit.uncertain", "actor", r.name, "err", err.Error())
@@ -179,6 +187,7 @@ func (r *resident) call(it *item, attempt int, full bool) (engine.Call, error) {
 	if full {
 		e.Config.Full = &h.config.full
 	}
+	e.Peek = it.peek
 	head, err := json.Marshal(e)
 	if err != nil {
 		return c, err

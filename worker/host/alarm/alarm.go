@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"holdfast/actor/store"
@@ -50,6 +51,8 @@ type Index struct {
 	stop   chan struct{}
 	done   chan struct{}
 
+	written atomic.Int64
+
 	mu      sync.Mutex
 	entries map[string]*entry
 	heap    dueHeap
@@ -66,8 +69,8 @@ type write struct {
 }
 
 // Open loads the index. Nothing is woken before Start.
-func Open(path string, clk clock.Clock) (*Index, error) {
-	db, err := sqlite.Open(path)
+func Open(path string, clk clock.Clock, o sqlite.Options) (*Index, error) {
+	db, err := sqlite.OpenWith(path, o)
 	if err != nil {
 		return nil, fmt.Errorf("alarm index: %w", err)
 	}
@@ -132,6 +135,9 @@ func (x *Index) InFlight() []string {
 	slices.Sort(actors)
 	return actors
 }
+
+// Writes is how many commits the index has made since it was opened.
+func (x *Index) Writes() int64 { return x.written.Load() }
 
 // Start begins to call wake, in a goroutine of its own, for each actor whose time has come. An actor is called once
 // for each time that was set.
@@ -203,12 +209,13 @@ func (x *Index) Undo(actor string) {
 	x.soil(e)
 }
 
-// Again calls the actor once more at the given time, unless a commit sets another: for a wake that failed.
+// Again calls the actor once more at the given time, unless it is called before or a commit sets another: for a
+// wake that failed.
 func (x *Index) Again(actor string, at int64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	e := x.entry(actor)
-	if !e.fired {
+	if e.heapPos >= 0 && x.heap[e.heapPos].at <= at {
 		return
 	}
 	// The disk keeps the time that is overdue: a start must see it.

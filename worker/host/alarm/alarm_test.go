@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"holdfast/clock"
+	"holdfast/worker/host/sqlite"
 )
 
 func open(t *testing.T, path string, clk clock.Clock) *Index {
 	t.Helper()
-	x, err := Open(path, clk)
+	x, err := Open(path, clk, sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,6 +74,7 @@ func (x *Index) write(rows map[string]row) error {
 	if len(rows) == 0 {
 		return nil
 	}
+	x.written.Add(1)
 	return x.transaction(func(do doFunc) error {
 		for name, r := range rows {
 			var err error
