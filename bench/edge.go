@@ -67,9 +67,8 @@ func (e *edge) open(ctx context.Context, n int) ([]space, error) {
 
 // ask is a signed /ask that starts a turn: the interaction whose acknowledgement must be durable.
 func (e *edge) ask(s space, user int, prompt string) request {
-	r := e.command(s, user, map[string]any{"id": "1300000000000000600", "name": "ask", "type": 1,
+	return e.command(s, user, map[string]any{"id": "1300000000000000600", "name": "ask", "type": 1,
 		"options": []map[string]any{{"name": "prompt", "type": 3, "value": prompt}}})
-	return r
 }
 
 // asks are n of them for each workspace, taking turns. Each workspace runs four turns at once, two of each person.
@@ -94,7 +93,7 @@ func (e *edge) stop(s space) request {
 // command signs an application command as Discord does.
 func (e *edge) command(s space, user int, data map[string]any) request {
 	id := users[user%len(users)]
-	body, err := json.Marshal(map[string]any{
+	return e.sign(map[string]any{
 		"id": e.world.id(), "application_id": application, "type": 2, "token": "token-" + e.world.id(), "version": 1,
 		"app_permissions": "442368", "locale": "en-US", "entitlements": []any{}, "attachment_size_limit": 10485760,
 		"guild_id": guild, "channel_id": s.channel, "context": 0, "authorizing_integration_owners": map[string]string{"0": guild},
@@ -103,6 +102,28 @@ func (e *edge) command(s space, user int, data map[string]any) request {
 			"user": map[string]any{"id": id, "username": "sample_user", "global_name": "Sample User", "discriminator": "0"}},
 		"data": data,
 	})
+}
+
+// ping is what Discord sends to find out whether an edge is there: verified and answered without an actor.
+func (e *edge) ping() request {
+	r := e.sign(map[string]any{"id": e.world.id(), "application_id": application, "type": 1, "token": "t", "version": 1})
+	r.want = `"type":1`
+	return r
+}
+
+// stops are n of them for each workspace.
+func (e *edge) stops(spaces []space, n int) (list []request) {
+	for range n {
+		for _, s := range spaces {
+			list = append(list, e.stop(s))
+		}
+	}
+	return list
+}
+
+// sign makes the request that Discord sends for an interaction.
+func (e *edge) sign(interaction map[string]any) request {
+	body, err := json.Marshal(interaction)
 	if err != nil {
 		panic(err) // plain data
 	}

@@ -22,6 +22,15 @@ var measurements = []struct {
 	run  func(context.Context, *bench) error
 }{
 	{"ack", acknowledgement},
+	{"event", events},
+	{"turn", turns},
+	{"workerd", cloudflare},
+	{"bill", bill},
+	{"restart", restart},
+	{"gateway", gateway},
+	{"policy", verdicts},
+	{"core", core},
+	{"idle", idle},
 }
 
 func main() {
@@ -30,12 +39,13 @@ func main() {
 	}
 	out := flag.String("out", "build", "folder of bench.md and bench.json")
 	core := flag.String("core", "build/core.wasm", "the core, as make core builds it")
+	holdfast := flag.String("holdfast", "build/holdfast", "the program, as make build/holdfast builds it")
 	only := flag.String("only", "", "regular expression: which measurements")
 	quick := flag.Bool("quick", false, "few rounds: whether it works, not how fast")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	exit(run(ctx, *out, *core, *only, *quick))
+	exit(run(ctx, *out, *only, &bench{core: *core, holdfast: *holdfast, quick: *quick}))
 }
 
 func exit(err error) {
@@ -46,13 +56,12 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-func run(ctx context.Context, out, core, only string, quick bool) error {
+func run(ctx context.Context, out, only string, b *bench) error {
 	pattern, err := regexp.Compile(only)
 	if err != nil {
 		return err
 	}
-	b, err := newBench(core, quick)
-	if err != nil {
+	if err := b.open(); err != nil {
 		return err
 	}
 	defer b.close()
@@ -84,28 +93,27 @@ func run(ctx context.Context, out, core, only string, quick bool) error {
 
 // bench is a run.
 type bench struct {
-	dir   string
-	core  string
-	quick bool
-	world *world
-	table table
-	dirs  int
+	core     string // path of core.wasm
+	holdfast string // path of the program
+	quick    bool
+	dir      string // everything that is written is below it
+	world    *world
+	table    table
+	dirs     int
 }
 
-func newBench(core string, quick bool) (*bench, error) {
-	core, err := filepath.Abs(core)
-	if err != nil {
-		return nil, err
+func (b *bench) open() (err error) {
+	if b.core, err = filepath.Abs(b.core); err != nil {
+		return err
 	}
-	if _, err := os.Stat(core); err != nil {
-		return nil, errors.Join(err, errors.New("run: make core"))
+	if _, err := os.Stat(b.core); err != nil {
+		return errors.Join(err, errors.New("run: make core"))
 	}
-	dir, err := os.MkdirTemp("", "holdfast-bench")
-	if err != nil {
-		return nil, err
+	if b.dir, err = os.MkdirTemp("", "holdfast-bench"); err != nil {
+		return err
 	}
-	w, err := newWorld()
-	return &bench{dir: dir, core: core, quick: quick, world: w}, err
+	b.world, err = newWorld()
+	return err
 }
 
 func (b *bench) close() {
@@ -134,6 +142,11 @@ func (b *bench) cache() string { return filepath.Join(b.dir, "cache") }
 
 // host starts a self-hosted edge on an empty folder.
 func (b *bench) host(ctx context.Context, engine string) (*edge, func(), error) {
+	e, c, err := b.hostProcess(ctx, engine)
+	return e, func() { _ = c.kill() }, err
+}
+
+func (b *bench) hostProcess(ctx context.Context, engine string) (*edge, *child, error) {
 	dir, err := b.folder()
 	if err != nil {
 		return nil, nil, err
@@ -142,8 +155,7 @@ func (b *bench) host(ctx context.Context, engine string) (*edge, func(), error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	e := newEdge(c.url, b.world)
-	return e, func() { _ = c.kill() }, nil
+	return newEdge(c.url, b.world), c, nil
 }
 
 // floor starts the bare server.
