@@ -115,6 +115,10 @@ fuzz: ## run every fuzz target for FUZZTIME (30s)
 		done; \
 	done
 
+.PHONY: bench
+bench: core build/holdfast node ## measure beside floors; writes build/bench.md and fails on a broken bound (ARGS="-only ack")
+	$(GO) run ./bench $(ARGS)
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf build $(EMBEDDED)
