@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	devpage "github.com/chromedp/cdproto/page"
@@ -68,7 +70,7 @@ func (p *program) open(width, height int64) *page {
 		stop()
 	})
 	tab.do(chromedp.EmulateViewport(width, height), chromedp.Navigate(p.page))
-	tab.see(el(".log", ""))
+	tab.see(el("#dock textarea.input:not(:disabled)", "")) // it knows who one is: ready
 	return tab
 }
 
@@ -241,16 +243,49 @@ func (p *page) click(w where) {
 	p.do(chromedp.MouseEvent(chromedp.MouseMoved, s.X, s.Y), chromedp.MouseClickXY(s.X, s.Y))
 }
 
-// write types text into what has the focus.
-func (p *page) write(text string) { p.Helper(); p.do(chromedp.KeyEvent(text)) }
+// write types text into what has the focus. A key that types something goes down with its text in one event, so that
+// a page which takes the key for itself also keeps the text from being typed, as with a real keyboard.
+func (p *page) write(text string) {
+	p.Helper()
+	var steps []chromedp.Action[chromedp.Void]
+	send := func(e *input.DispatchKeyEventParams) {
+		steps = append(steps, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+			_, err := cdp.Call(ctx, t, input.DispatchKeyEvent, *e)
+			return err
+		}))
+	}
+	for _, r := range text {
+		events := kb.Encode(r)
+		down, up := events[0], events[len(events)-1]
+		if len(events) == 3 {
+			down.Text, down.UnmodifiedText = events[1].Text, events[1].UnmodifiedText
+		}
+		send(down)
+		send(up)
+	}
+	p.do(steps...)
+}
 
 func (p *page) enter() { p.Helper(); p.write(kb.Enter) }
 
-// screenshot keeps what the tab shows under build/screenshots.
+// moving counts what has not come to rest, the slow fading of changed records left out.
+const moving = `document.getAnimations().filter((a) => a.playState === "running" &&
+	Number.isFinite(a.effect.getComputedTiming().endTime) && !["fresh", "changed"].includes(a.animationName)).length`
+
+// screenshot keeps what the tab shows, once it has come to rest, under build/screenshots.
 func (p *page) screenshot(name string) {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
+	if !p.Failed() {
+		eventually(p.T, patience, func() error {
+			n, err := chromedp.Run(ctx, chromedp.Evaluate[int](moving))
+			if err == nil && n > 0 {
+				err = fmt.Errorf("%d parts of the page move", n)
+			}
+			return err
+		})
+	}
 	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	dir := filepath.Join(moduleRoot(), "build", "screenshots")
 	if err = errors.Join(err, os.MkdirAll(dir, 0o755)); err == nil {

@@ -6,7 +6,7 @@
   let found = [document];
   for (const { css, text } of path) {
     const below = found.flatMap((el) => [...el.querySelectorAll(css)]);
-    found = [...new Set(below)].filter((el) => shown(el) && plain(el.innerText).includes(plain(text)));
+    found = [...new Set(below)].filter((el) => shown(el) && plain(el.innerText ?? "").includes(plain(text)));
   }
   const el = found.at(-1);
   if (!el) return { count: 0 };

@@ -145,8 +145,9 @@ func TestPageApprovesAndDenies(t *testing.T) {
 	pushes := program.countPushes()
 	p := program.open(1440, 900)
 	p.ask("add a line to the README, commit it and push")
-	p.seeWithin(toolLimit, el("#log li.msg", "waiting for approval"))
+	p.seeWithin(toolLimit, newest.el(".content", "waiting for approval"))
 	p.screenshot("11-waiting")
+	p.click(newest.el(".thread-box", "add a line to the README"))
 	card := el("#log li.msg", "Approval required")
 	for _, part := range []string{"git push", "origin", "Maya"} {
 		p.see(card.el(".embed", part))
@@ -156,17 +157,19 @@ func TestPageApprovesAndDenies(t *testing.T) {
 		t.Fatalf("%d pushes before anybody approved", n)
 	}
 	p.click(card.el(".btn", "Approve once"))
-	p.see(el("#log li.msg", "Approved").el(".embed", "Maya"))
+	p.see(el("#log li.msg", "Approved by @Maya"))
 	if b := p.see(el("#log li.msg", "Approved").el(".btn", "Approve once")); !b.Disabled {
 		t.Error("a decided card can still be pressed")
 	}
-	p.see(el("#log li.msg", "I pushed"))
+	p.see(el("#log li.starter", "I pushed"))
 	p.screenshot("13-approved")
 	if n := pushes(); n != 1 {
 		t.Errorf("the origin got %d pushes", n)
 	}
 
+	p.click(el("#head .crumb", "agents"))
 	p.ask(`append "Never pushed." to README.md, commit it and push`)
+	p.click(newest.el(".thread-box", "Never pushed."))
 	p.seeWithin(toolLimit, card)
 	p.click(card.el(".btn", "Deny and say why"))
 	p.see(el("dialog.modal", ""))
@@ -174,7 +177,7 @@ func TestPageApprovesAndDenies(t *testing.T) {
 	p.screenshot("14-deny-form")
 	p.click(el("dialog.modal .btn", "Submit"))
 	p.see(el("#log li.msg", "Denied").el(".embed", "not on a Friday"))
-	p.see(newest.el(".small", "conversation 2"))
+	p.see(el("#log li.starter", "not allowed to push"))
 	p.screenshot("15-denied")
 	if n := pushes(); n != 1 {
 		t.Errorf("after the denial the origin had %d pushes", n)
@@ -185,18 +188,24 @@ func TestPageApprovesAndDenies(t *testing.T) {
 // A conversation is found again by its title, and what concerns one person is seen by nobody else.
 func TestPageResumesAndKeepsToOne(t *testing.T) {
 	p := run(t).open(1440, 900)
-	p.ask("which branch are we on")
+	p.ask("show the licence")
 	p.see(newest.el(".small", "conversation 1"))
 	p.pick("resume")
-	p.write("branch")
-	p.see(el(".menu .menu-item", "which branch are we on"))
+	p.write("licen")
+	p.see(el(".menu .menu-item", "show the licence"))
 	p.screenshot("16-resume")
 	p.enter() // takes the choice
 	p.gone(el(".menu .menu-item", ""))
 	p.enter()
 	p.gone(el(".command", ""))
-	p.see(newest.el(".thread-box", "which branch are we on"))
+	p.see(el("#log li.ephemeral", "Opening a thread for conversation 1"))
+	p.see(el("#log li.msg", "Conversation 1 continues here").el(".thread-box", "show the licence"))
 	p.screenshot("17-resumed")
+	p.click(el("#log li.msg", "Conversation 1 continues here").el(".thread-box", ""))
+	p.say("list the files")
+	p.see(newest.el(".small", "conversation 1"))
+	p.see(newest.el(".content", "berths_test.go"))
+	p.click(el("#head .crumb", "agents"))
 
 	p.become("Kim")
 	p.ask("let me in")
@@ -204,7 +213,7 @@ func TestPageResumesAndKeepsToOne(t *testing.T) {
 	p.see(el("#log li.ephemeral", "You are not a member"))
 	p.screenshot("18-refused")
 	p.become("Sam")
-	p.see(el("#log li.msg", "which branch are we on"))
+	p.see(el("#log li.msg", "show the licence"))
 	p.gone(el("#log li.ephemeral", ""))
 	p.clean()
 }
@@ -229,28 +238,25 @@ func TestPageShowsHostileTextAsText(t *testing.T) {
 	}
 	before := elements()
 	p.say(hostile)
-	if text := p.see(newest.el(".content", "alert(1)")).Text; text != strings.Replace(hostile, "![c]", "!c", 1) {
-		t.Logf("shown as %s", text) // a link's text stands for it
-	}
-	p.see(newest.el(".content", `<img src=x onerror=alert(1)><script>alert(2)</script>`))
+	shown := strings.Replace(hostile, "[c](https://example.com/c.png)", "c", 1) // Discord's links, which are harmless
+	p.see(newest.el(".content", shown))
 	p.ask(hostile)
 	p.see(newest.el(".small", "conversation 1"))
 	p.see(newest.el(".content", "<script>alert(2)</script>"))
 	p.ask("run printf '%s' '" + strings.ReplaceAll(hostile, "'", "") + "' && git push")
+	p.screenshot("19-hostile")
+	p.click(newest.el(".thread-box", "<img src=x"))
 	card := el("#log li.msg", "Approval required")
 	p.seeWithin(toolLimit, card.el(".embed", "<script>alert(2)</script>"))
-	p.screenshot("19-hostile")
-	p.click(card.el(".btn", "Deny"))
+	p.see(el(".page-records td", "img src=x onerror"))
+	p.screenshot("20-hostile-card")
+	p.click(card.el(".btn-danger", "Deny"))
 	p.see(el("#log li.msg", "Denied"))
-	p.see(el(".page-records td", "<script>alert(2)</script>"))
-	p.click(newest.el(".thread-box", ""))
-	p.see(el("#log li.starter", ""))
 	for css, n := range elements() {
 		if n != before[css] {
 			t.Errorf("there were %d elements %s, now there are %d", before[css], css, n)
 		}
 	}
-	p.screenshot("20-hostile-thread")
 	p.clean()
 }
 
@@ -287,7 +293,7 @@ func TestPageFitsATelephone(t *testing.T) {
 	p.ask("hello")
 	p.see(newest.el(".small", "conversation 1"))
 	p.screenshot("24-telephone-answer")
-	p.click(el("#head button", "").el("svg", "")) // the last tool: what is behind the scenes
+	p.click(el("#head [aria-label='Behind the scenes']", ""))
 	p.see(el("#panel .tab", "Records"))
 	p.screenshot("25-telephone-panel")
 	wide, err := chromedp.Run(p.ctx, chromedp.Evaluate[float64]("document.documentElement.scrollWidth"))

@@ -25,7 +25,9 @@ let command = null;
 
 fill(dock, menu.el, h("div.box", context, files, line), typing);
 
+input.disabled = true; // until there is somebody to write as, and somewhere to
 on("channel state", () => {
+  input.disabled = !store.state;
   const c = channelById(store.channel);
   input.placeholder = c ? `Message ${c.type >= 10 ? "“" + c.name + "”" : "#" + c.name}` : "";
 });

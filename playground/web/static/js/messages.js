@@ -185,7 +185,7 @@ function threadBox(m) {
   const t = channelById(m.id) ?? m.thread;
   const n = t.message_count;
   return h("button.thread-box", { onclick: () => openChannel(t.id) },
-    h("span.thread-name", icon("thread", 16), t.name), h("span.thread-count", (n === 1 ? "1 Message" : n + " Messages") + " ›"),
+    h("span.thread-name", icon("thread", 16), t.name), h("span.thread-count", (n === 0 ? "See Thread" : n === 1 ? "1 Message" : n + " Messages") + " ›"),
     t.thread_metadata.archived ? h("span.thread-note", "Archived") : null);
 }
 

@@ -18,9 +18,12 @@ fill(panel, h("header.panel-head", bar, time, h("button.tool.only-narrow", { "ar
 select(open);
 on("state", drawFaults);
 on("clock", drawFaults);
-setInterval(() => {
+on("state clock", tick);
+setInterval(tick, 500);
+
+function tick() {
   if (store.state) time.textContent = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" }).format(new Date(now()));
-}, 500);
+}
 
 function select(name) {
   open = name in tabs ? name : "records";
@@ -56,24 +59,25 @@ function drawFaults() {
   if (!store.state) return;
   const { faults = [], clock_movable, actions = [] } = store.state;
   fill(pages.faults,
+    actions.length ? group("The deployment", actions.map((a) => fault(a.label, a.note, () => api("POST", "/actions/" + encodeURIComponent(a.name)), a.label + ": done", "danger"))) : null,
+    groups.map(([title, list]) => group(title, list.map(([label, note, f]) => fault(label, note, () => api("POST", "/faults", f))))),
+    clock_movable ? group("Time", ["1m", "16m", "1h", "25h"].map((d) => fault("Skip " + d, "every clock here moves", () => api("POST", "/clock", { advance: d }), "It is " + d + " later"))) : null,
+    // Last, so that no button moves away from under the mouse that has just pressed it.
     faults.length ? h("div.pending-faults", h("div.group-title", "Waiting to happen"),
       faults.map((f) => h("div.pending-fault", icon("bolt", 15), h("span", describe(f)))),
-      h("button.textual", { onclick: () => run(() => api("DELETE", "/faults")) }, "Clear all")) : null,
-    actions.length ? group("The deployment", actions.map((a) => fault(a.label, a.note, () => api("POST", "/actions/" + encodeURIComponent(a.name)), "danger"))) : null,
-    groups.map(([title, list]) => group(title, list.map(([label, note, f]) => fault(label, note, () => api("POST", "/faults", f))))),
-    clock_movable ? group("Time", ["1m", "16m", "1h", "25h"].map((d) => fault("Skip " + d, "every clock here moves", () => api("POST", "/clock", { advance: d })))) : null);
+      h("button.textual", { onclick: () => run(() => api("DELETE", "/faults")) }, "Clear all")) : null);
 }
 
 const group = (title, list) => h("div.group", h("div.group-title", title), h("div.group-list", list));
 
-function fault(label, note, f, kind = "") {
-  return h("button.fault", { data: { kind }, onclick: () => run(f, label) }, h("span.fault-label", label), h("span.fault-note", note));
+function fault(label, note, f, said = label + ": armed", kind = "") {
+  return h("button.fault", { data: { kind }, onclick: () => run(f, said) }, h("span.fault-label", label), h("span.fault-note", note));
 }
 
-async function run(f, label) {
+async function run(f, said) {
   try {
     await f();
-    if (label) toast(label + ": armed", "ok");
+    if (said) toast(said, "ok");
   } catch (err) {
     toast(err.message);
   }

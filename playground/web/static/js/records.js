@@ -20,6 +20,7 @@ export function drawRecords(el, visible) {
       last = text;
       show(el, Array.isArray(got.tables) ? got.tables : [], seen);
     } catch (err) {
+      if (!store.online) return; // said above the messages; what was committed stays so
       last = "";
       fill(el, h("div.nothing", h("strong", "No records"), h("span", err.message)));
     }
@@ -56,8 +57,8 @@ function table(t, seen) {
   return el;
 }
 
-const good = new Set(["done", "ok", "committed", "delivered", "approved", "idle"]);
-const busy = new Set(["running", "claimed", "generating", "sending", "open", "pending", "waiting", "ready", "queued"]);
+const good = new Set(["done", "ok", "committed", "confirmed", "delivered", "approved", "idle"]);
+const busy = new Set(["running", "claimed", "generating", "sending", "open", "pending", "waiting", "ready", "queued", "placed", "parked"]);
 const bad = new Set(["error", "failed", "denied", "expired", "unanswered", "interrupted", "unknown", "aborted", "cancelled", "withdrawn"]);
 
 function cell(v, column, changed) {

@@ -46,16 +46,27 @@ export async function refresh() {
   tell("state");
 }
 
+let view = ""; // whose view of which channel the messages are
+let touched = new Set(); // messages that events changed since the channel was asked for: newer than the answer
+
+// openChannel reads a channel. When it was open already, after a lost connection, what is being written stays.
 export async function openChannel(id) {
+  const moved = view !== store.user + " " + id;
+  view = store.user + " " + id;
   store.channel = id;
   store.unread.delete(id);
-  store.typing.clear();
-  store.messages = new Map();
-  tell("channel");
+  if (moved) {
+    store.typing.clear();
+    store.messages = new Map();
+    tell("channel");
+  }
+  const since = (touched = new Set());
   const got = await api("GET", `/channels/${id}?user=${encodeURIComponent(store.user)}`);
-  if (store.channel !== id) return;
-  for (const m of got.messages) store.messages.set(m.id, m);
-  tell("messages", { jump: true });
+  if (touched !== since) return; // asked again meanwhile
+  const messages = new Map(got.messages.map((m) => [m.id, m]));
+  for (const m of since) store.messages.has(m) ? messages.set(m, store.messages.get(m)) : messages.delete(m);
+  store.messages = messages;
+  tell("messages", { jump: moved });
 }
 
 let stream = null;
@@ -69,8 +80,9 @@ export async function become(name) {
   const mine = stream;
   listen(name, mine.signal, {
     open: async () => {
+      const before = store.channel;
       await refresh();
-      await openChannel(store.channel);
+      if (store.channel === before) await openChannel(before); // what happened while nobody listened
       store.online = true;
       tell("online");
     },
@@ -92,6 +104,7 @@ function later() {
 
 function apply(e) {
   const here = e.channel === store.channel;
+  if (here && e.data?.id) touched.add(e.data.id);
   switch (e.type) {
     case "message":
       if (here) {
