@@ -109,6 +109,7 @@ func TestHTTPOutcomes(t *testing.T) {
 		{"redirect", `"target":"discord","path":"/redirect"`, "response", 302},
 		{"timeout", `"target":"discord","path":"/hang"`, "timeout", 0},
 		{"cut", `"target":"discord","path":"/cut"`, "network", 0},
+		{"nobody listens", `"target":"model:gone","path":"/x"`, "network", 0},
 		{"binary", `"target":"discord","path":"/binary"`, "response", 200},
 		{"escapes", `"target":"discord","path":"/escapes"`, "response", 200},
 		{"too long", `"target":"discord","path":"/huge"`, "refused", 0},

@@ -94,7 +94,7 @@ func start(t *testing.T, handler http.HandlerFunc, env map[string]string) *deplo
 			"HOLDFAST_DISCORD_API":            remote.URL + "/discord",
 			"HOLDFAST_SECRET":                 secret,
 			"HOLDFAST_MODELS": fmt.Sprintf(`{"a":{"format":"anthropic","base_url":"%[1]s/a","model":"m"},`+
-				`"o":{"format":"openai","base_url":"%[1]s/o","model":"m"}}`, remote.URL),
+				`"o":{"format":"openai","base_url":"%[1]s/o","model":"m"},"gone":{"format":"openai","base_url":"http://127.0.0.1:1","model":"m"}}`, remote.URL),
 			"HOLDFAST_MODEL_KEY_A": "key-a",
 			"HOLDFAST_MODEL_KEY_O": "key-o",
 		},

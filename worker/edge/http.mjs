@@ -12,6 +12,9 @@ const USER_AGENT = "DiscordBot (https://holdfast.invalid, 1)";
 
 class TooLong extends Error {}
 
+// No failure is called unsent: fetch says "Network connection lost." of a connection that was never made as of one that
+// broke after the request had been read, and what may have been acted upon is not repeated.
+
 // perform does an effect and gives its outcome: {kind, status, headers, bytes, detail}; bytes is a Uint8Array. body is
 // the raw JSON to send, or undefined. progress(n) is told the bytes received so far, every 5 s.
 export async function perform(effect, body, deploy, progress) {

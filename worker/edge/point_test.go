@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Each point stops the host exactly there: what is committed and what was sent says where it was.
@@ -42,6 +43,60 @@ func TestPoints(t *testing.T) {
 			}
 			if count["effect"] != 0 {
 				t.Error("the outcome was committed")
+			}
+		})
+	}
+}
+
+// A host that hangs where an actor commits: the front answers in time, what it takes back comes behind the event, and
+// nothing follows from the commit until the hang is over.
+func TestStallAtACommit(t *testing.T) {
+	for _, when := range []string{"before", "after"} {
+		t.Run(when, func(t *testing.T) {
+			sent := make(chan time.Time, 10)
+			d := start(t, func(w http.ResponseWriter, r *http.Request) { sent <- time.Now() }, map[string]string{"HOLDFAST_RIG_STALL": when + " commit model 2.5s"})
+			d.must(home, "seen", "null")
+			begin := time.Now()
+			a := d.verdict(`{"mode":"one","deadline_ms":500,"deliver":[` + delivery(toHome, `{"v":1,"reply":{"status":200},"trace":[{"name":"model"}],"effects":[
+				{"id":"t1","type":"http","target":"model:a","method":"POST","path":"/x"}]}`) + `],"late":{"status":200,"body":{"late":true}},"withdraw":"k1"}`)
+			if took := time.Since(begin); a.Body != `{"late":true}` || took > 2*time.Second {
+				t.Errorf("%+v after %v", a, took)
+			}
+			d.await(home, "withdraw") // and so the actor takes events again
+			if took := (<-sent).Sub(begin); took < 2500*time.Millisecond || took > 20*time.Second {
+				t.Errorf("the effect was performed after %v", took)
+			}
+			var order []string
+			for _, e := range d.seen(home) {
+				if e.Type == "withdraw" || strings.Contains(string(e.Data), `"do"`) {
+					order = append(order, e.Type)
+				}
+			}
+			if fmt.Sprint(order) != "[operator withdraw]" {
+				t.Errorf("%v", order)
+			}
+			if a := d.verdict(`{"mode":"one","deadline_ms":5000,"deliver":[` + delivery(toHome, `{"v":1,"reply":{"status":200,"body":7},"trace":[{"name":"model"}]}`) + `]}`); a.Body != "7" {
+				t.Errorf("a second time: %+v", a)
+			}
+		})
+	}
+}
+
+func TestStallAtAnEffect(t *testing.T) {
+	const stall = 1500 * time.Millisecond
+	for _, when := range []string{"before", "after"} {
+		t.Run(when, func(t *testing.T) {
+			sent := make(chan time.Time, 10)
+			d := start(t, func(w http.ResponseWriter, r *http.Request) { sent <- time.Now() }, map[string]string{"HOLDFAST_RIG_STALL": when + " effect model 0m1.5s"})
+			begin := time.Now()
+			d.must(home, "do", `{"v":1,"reply":{"status":200},"effects":[{"id":"t1","type":"http","point":"model","target":"model:a","method":"POST","path":"/x"}]}`)
+			d.await(home, "effect") // the actor answers meanwhile
+			at := <-sent
+			if took := at.Sub(begin); when == "before" && took < stall {
+				t.Errorf("it was sent after %v", took)
+			}
+			if took := time.Since(at); when == "after" && took < stall {
+				t.Errorf("its outcome came %v after it was sent", took)
 			}
 		})
 	}

@@ -199,3 +199,29 @@ func TestRevokedKeyIsRefused(t *testing.T) {
 	}
 	d.dial(bearer("runner.11/main.2", "v1|runner|11/main|2"))
 }
+
+// A key that is revoked while its socket is open ends it at the next message, which is not handled.
+func TestRevokedKeyClosesItsSocket(t *testing.T) {
+	d := start(t, nil, nil)
+	c := d.runner()
+	d.write(c, websocket.MessageText, "1")
+	if got, _, _ := d.read(c); got != "1" {
+		t.Fatal(got)
+	}
+	d.request("GET", "/rig/least?runner.11/main=2&runner.11/other=9", nil, nil)
+	d.write(c, websocket.MessageText, "2")
+	if got, code, reason := d.read(c); code != 4401 || !strings.Contains(reason, "revoked") {
+		t.Errorf("%q, closed with %d %q", got, code, reason)
+	}
+	d.await(home, "runner.close")
+	for _, e := range d.seen(home) {
+		if e.Type == "runner.message" && string(socketOf(t, e).Frame) == "2" {
+			t.Error("the message was handled")
+		}
+	}
+	fresh := d.dial(bearer("runner.11/main.2", "v1|runner|11/main|2"))
+	d.write(fresh, websocket.MessageText, "3")
+	if got, code, _ := d.read(fresh); got != "3" {
+		t.Errorf("the next key: %q, closed with %d", got, code)
+	}
+}

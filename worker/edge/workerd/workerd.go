@@ -24,7 +24,7 @@ type Options struct {
 	CoreWasm string            // path of core.wasm
 	Operator string            // folder of api.wasm and wasm_exec.js; "": calls that need them are what the core says they are
 	Env      map[string]string // the Worker's variables and secrets
-	Rig      bool              // a test build: HOLDFAST_RIG_KILL and the paths under /rig/ work
+	Rig      bool              // a test build: HOLDFAST_RIG_KILL, HOLDFAST_RIG_STALL and the paths under /rig/ work
 	Modules  map[string]string // tests of single modules: what to run in the place of a module, or beside them
 	Log      io.Writer         // gets what the Worker and workerd print; nil: nobody
 }
@@ -91,7 +91,7 @@ func (p *Process) Kill() error {
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Rig gives the points at which a test build stopped, as "before commit admit". The process then does nothing more,
-// but it is there until Kill.
+// but it is there until Kill. One that hangs for a while says so in its log only.
 func (p *Process) Rig() <-chan string { return p.rig }
 
 // follow copies the output to log, looks for rig lines in it, and waits for the process.
@@ -104,7 +104,7 @@ func (p *Process) follow(out io.ReadCloser, log io.Writer) {
 	for {
 		line, err := lines.ReadString('\n')
 		fmt.Fprint(log, line)
-		if point, ok := strings.CutPrefix(strings.TrimSpace(line), "rig: "); ok {
+		if point, ok := strings.CutPrefix(strings.TrimSpace(line), "rig: "); ok && !strings.HasPrefix(point, "stall ") {
 			p.rig <- point
 		}
 		if err != nil {
