@@ -15,7 +15,7 @@ import (
 )
 
 // remote is a server that effects go to.
-func remote(t *testing.T, f http.HandlerFunc) *httptest.Server {
+func remote(t testing.TB, f http.HandlerFunc) *httptest.Server {
 	srv := httptest.NewServer(f)
 	t.Cleanup(srv.Close)
 	return srv

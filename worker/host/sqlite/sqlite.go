@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"github.com/ncruces/go-sqlite3"
 	_ "github.com/ncruces/go-sqlite3/vfs/xts" // registers the encrypting VFS
@@ -274,6 +275,9 @@ func classify(err error) error {
 		return nil
 	}
 	code := store.IO
+	if noRoom(err) {
+		code = store.Full
+	}
 	for _, m := range codes {
 		if errors.Is(err, m.sqlite) {
 			code = m.store
@@ -281,6 +285,12 @@ func classify(err error) error {
 		}
 	}
 	return &store.Error{Code: code, Message: err.Error()}
+}
+
+// noRoom finds the full disk, or the spent quota, behind a write that failed: go-sqlite3 0.37 calls it an error of the
+// disk. One of fsync stays that: what was written before it may be there.
+func noRoom(err error) bool {
+	return errors.Is(err, sqlite3.IOERR_WRITE) && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT))
 }
 
 var codes = []struct {

@@ -1,0 +1,166 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// smallDisk mounts a file system of a few megabytes. Without the right to, the test runs once more in a namespace of
+// its own, and this process only reports how that went.
+func smallDisk(t *testing.T, megabytes int) string {
+	t.Helper()
+	dir := t.TempDir()
+	err := syscall.Mount("holdfast-test", dir, "tmpfs", 0, fmt.Sprintf("size=%dm,mode=0700", megabytes))
+	if err == nil {
+		t.Cleanup(func() {
+			if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+				t.Error(err)
+			}
+		})
+		return dir
+	}
+	if os.Getenv("HOLDFAST_TEST_NAMESPACE") != "" || !errors.Is(err, syscall.EPERM) {
+		t.Fatal(err)
+	}
+	again := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v")
+	again.Env = append(os.Environ(), "HOLDFAST_TEST_NAMESPACE=1")
+	again.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}}
+	out, err := again.CombinedOutput()
+	var started *exec.ExitError
+	switch {
+	case errors.As(err, &started):
+		t.Fatalf("in a namespace of its own: %v\n%s", err, out)
+	case err != nil:
+		t.Skipf("neither mounts nor namespaces are allowed here: %v", err)
+	}
+	t.SkipNow() // it passed over there
+	return ""
+}
+
+// fill takes all room on the disk, and gives it back when the returned function is called.
+func fill(t *testing.T, dir string) (free func()) {
+	t.Helper()
+	path := filepath.Join(dir, "ballast")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for size := 1 << 20; size > 0; size /= 2 {
+		for err = nil; err == nil; _, err = f.Write(make([]byte, size)) {
+		}
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal(err)
+		}
+	}
+	return func() {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestF19_DiskFull(t *testing.T) {
+	disk := smallDisk(t, 16)
+	c := newTown(t)
+	s := c.real(filepath.Join(disk, "data"))
+	s.configure("a")
+
+	c.gate = make(chan struct{})
+	if !s.mention(realWS, messageID(0)) {
+		t.Fatal("the first message was not taken")
+	}
+	until(t, "a model call", func() bool { return c.modelCalls() == 1 })
+	free := fill(t, disk)
+	acknowledged := s.untilRefused(1)
+	close(c.gate) // the model's answer meets the full disk
+	s.stillReadable("The disk is full", len(acknowledged)+1)
+	free()
+	s.advanceUntil("the answers", func() bool { return len(c.answers()) == len(acknowledged)+1 })
+	if n := c.modelCalls(); n != len(acknowledged)+1 {
+		t.Errorf("%d model calls for %d questions: an outcome was lost", n, len(acknowledged)+1)
+	}
+
+	// The process dies while the disk is full, and the next one starts on it.
+	free = fill(t, disk)
+	more := s.untilRefused(1000)
+	s = c.again(s)
+	s.stillReadable("The disk is full", len(acknowledged)+1+len(more))
+	if status, body := s.operator("PUT", "/v1/workspaces/"+realGuild+"/a/config", `{"instructions":"x"}`); status != 503 || !strings.Contains(body, "The disk is full") {
+		t.Errorf("a write: %d %s", status, body)
+	}
+	free()
+	all := append(append([]string{messageID(0)}, acknowledged...), more...)
+	s.advanceUntil("every acknowledged question's answer", func() bool { return len(c.answers()) == len(all) })
+	for _, id := range all {
+		if n := c.answers()[id]; n != 1 {
+			t.Errorf("message %s has %d answers, want one", id, n)
+		}
+	}
+	if !s.mention(realWS, messageID(5000)) {
+		t.Error("with room again, a message was not taken")
+	}
+}
+
+// again opens a killed host's directory once more in the same town.
+func (c *town) again(s *site) *site {
+	s.t.Helper()
+	s.Kill()
+	s.stop()
+	return c.real(s.opts.Data)
+}
+
+// untilRefused posts messages until one is not taken, and gives those that were.
+func (s *site) untilRefused(from int) (acknowledged []string) {
+	s.t.Helper()
+	for n := from; n < from+1000; n++ {
+		id := messageID(n)
+		if !s.mention(realWS, id) {
+			return acknowledged
+		}
+		acknowledged = append(acknowledged, id)
+	}
+	s.t.Fatal("the disk is not full: a thousand messages were taken")
+	return nil
+}
+
+// stillReadable checks what an operator sees of a workspace that cannot commit.
+func (s *site) stillReadable(why string, jobs int) {
+	s.t.Helper()
+	base := "/v1/workspaces/" + realGuild + "/a/"
+	if status, body := s.operator("GET", base+"status", ""); status != 200 || !strings.Contains(body, why) {
+		s.t.Errorf("status: %d %s", status, body)
+	}
+	if status, body := s.operator("GET", base+"jobs?limit=200", ""); status != 200 || strings.Count(body, `"author":"maya"`) != jobs {
+		s.t.Errorf("jobs: %d, %d of them, want %d", status, strings.Count(body, `"author":"maya"`), jobs)
+	}
+	for _, path := range []string{base + "events", base + "records", "/v1/status"} {
+		if status, body := s.operator("GET", path, ""); status != 200 {
+			s.t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+	if status, body := s.do("GET", "/healthz", ""); status != 200 {
+		s.t.Errorf("healthz: %d %s", status, body)
+	}
+}
+
+// advanceUntil lets the host's clock run ahead until ok.
+func (s *site) advanceUntil(what string, ok func() bool) {
+	s.t.Helper()
+	until(s.t, what, func() bool {
+		if ok() {
+			return true
+		}
+		s.clock.Advance(time.Second)
+		return false
+	})
+}
