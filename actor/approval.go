@@ -70,9 +70,16 @@ func (w *work) decide(t task, outcome, by, reason string) (approvalState, bool) 
 	state := decode[approvalState](t.Checkpoint)
 	if w.now >= state.Expires && outcome != approvalCancelled {
 		outcome, by, reason = approvalExpired, "", ""
+		if mutant("an expiry approves") {
+			outcome = approvalApproved
+		}
 	}
 	state.Outcome, state.By, state.At, state.Reason = outcome, by, w.wall, reason
-	if !w.tx.Changed(`UPDATE task SET state = ?, due = NULL, ended_wall = ?, checkpoint = ? WHERE id = ? AND state = 'waiting' RETURNING id`,
+	open := ` AND state = 'waiting'`
+	if mutant("two decisions") {
+		open = ``
+	}
+	if !w.tx.Changed(`UPDATE task SET state = ?, due = NULL, ended_wall = ?, checkpoint = ? WHERE id = ?`+open+` RETURNING id`,
 		map[bool]string{true: stateDone, false: stateFailed}[outcome == approvalApproved], w.wall, encode(state), t.ID) {
 		now := w.mustTask(t.ID)
 		return decode[approvalState](now.Checkpoint), false

@@ -66,7 +66,11 @@ func (w *work) anchorID(verb string, turn int64) string {
 
 // nonce is 25 characters that Discord recognises a repeated create by (spec 3.5).
 func (w *work) nonce(id, part int64) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s|%s/%s|%s|%d|%d", w.cfg.ApplicationID, w.guild, w.name, w.meta["incarnation"], id, part))
+	workspace := w.name
+	if mutant("nonce without the workspace") {
+		workspace = ""
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s|%s/%s|%s|%d|%d", w.cfg.ApplicationID, w.guild, workspace, w.meta["incarnation"], id, part))
 	text := new(big.Int).SetBytes(sum[:]).Text(62)
 	return (strings.Repeat("0", 25) + text)[len(text):][:25]
 }
@@ -199,7 +203,7 @@ func (w *work) editSettled(d delivery) {
 	switch {
 	case d.Dirty:
 		w.retryDelivery(d.ID, "pending", max(w.now, d.Sent+editPace), "")
-	case d.Uncertain && !d.Verifying && (d.Final || d.Kind == deliverCardEdit):
+	case d.Uncertain && !d.Verifying && !mutant("no verifying edit") && (d.Final || d.Kind == deliverCardEdit):
 		w.tx.Exec(`UPDATE delivery SET uncertain = ? WHERE id = ?`, verifying, d.ID)
 		w.retryDelivery(d.ID, "pending", w.now+verifyAfter, "verifying")
 	default:
@@ -226,6 +230,9 @@ func (w *work) cardConfirmed(d delivery, a discordAnswer) {
 }
 
 func (w *work) touchApprovalCard(t task) {
+	if mutant("a decided card is not edited") {
+		return
+	}
 	w.touch(`task = ? AND kind = 'card_edit'`, t.ID, false)
 }
 

@@ -239,7 +239,10 @@ func (w *work) request(d delivery) (Effect, bool) {
 	case opEdit:
 		return Effect{Method: "PATCH", Path: "/channels/" + d.Channel + "/messages/" + d.Message, Credential: "bot", Body: raw(m)}, true
 	}
-	m.Nonce, m.EnforceNonce = w.nonce(d.ID, d.Part), true
+	m.Nonce, m.EnforceNonce = w.nonce(d.ID, d.Part), !mutant("nonce not enforced")
+	if mutant("no nonce") {
+		m.Nonce = ""
+	}
 	return Effect{Method: "POST", Path: "/channels/" + d.Channel + "/messages", Credential: "bot", Body: raw(m)}, true
 }
 
@@ -263,6 +266,10 @@ func raw(v any) json.RawMessage { return json.RawMessage(encode(v)) }
 
 // closeDelivery ends a delivery. An interaction's token is erased with it.
 func (w *work) closeDelivery(id int64, state, reason string) {
+	if mutant("a token is kept") {
+		w.tx.Exec(`UPDATE delivery SET state = ?, reason = ?, due = NULL, owner = '' WHERE id = ?`, state, reason, id)
+		return
+	}
 	w.tx.Exec(`UPDATE delivery SET state = ?, reason = ?, due = NULL, owner = '', token = '' WHERE id = ?`, state, reason, id)
 }
 

@@ -99,7 +99,10 @@ func (w *work) alarm(kind string) *int64 {
 		return nil
 	}
 	at := row.Int(0)
-	if row.Int(1) != 0 {
+	if mutant("the alarm is late") {
+		at += 60_000
+	}
+	if row.Int(1) != 0 && !mutant("not kept awake") {
 		at = min(at, w.now+keepAwake)
 	}
 	at = max(at, w.now) - parseInt(w.meta["offset"])
@@ -118,10 +121,17 @@ func (w *work) takeOver() {
 		id IN (SELECT turn FROM task WHERE state = 'running')
 		OR id IN (SELECT turn FROM delivery WHERE state = 'sending' AND turn IS NOT NULL))`)
 	for _, row := range w.tx.Rows(`SELECT `+taskColumns+` FROM task WHERE kind = 'generation' AND state = 'running' AND owner <> ? ORDER BY id`, w.ev.Owner) {
-		w.orphanGeneration(scanTask(row))
+		if !mutant("an orphan is not taken back") {
+			w.orphanGeneration(scanTask(row))
+		}
 	}
-	w.tx.Exec(`UPDATE usage SET state = 'settled' WHERE state = 'reserved'`) // calls whose turn was stopped, too: nobody will tell any more
+	if !mutant("a booking is forgotten") {
+		w.tx.Exec(`UPDATE usage SET state = 'settled' WHERE state = 'reserved'`) // calls whose turn was stopped, too: nobody will tell any more
+	}
 	w.tx.Exec(`UPDATE delivery SET state = 'unknown', uncertain = max(uncertain, 1), due = ?, owner = '' WHERE state = 'sending' AND owner <> ?`, w.now, w.ev.Owner)
+	if mutant("a restart forgets what is unknown") {
+		w.tx.Exec(`UPDATE delivery SET state = 'pending', uncertain = 0, first = NULL WHERE state = 'unknown'`)
+	}
 	w.tx.Exec(`DELETE FROM part`) // of answers that will never be complete
 	w.event("owner.changed", 0, "", "")
 }

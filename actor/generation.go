@@ -44,7 +44,7 @@ func (w *work) generationDue(t task) {
 		w.closeUnclaimed(t.ID, stateCancelled)
 	case t.State == stateRunning: // its lease is over: the host never told
 		w.orphanGeneration(t)
-	case !turn.Acknowledged:
+	case !turn.Acknowledged && !mutant("works in silence"):
 		w.delay(t.ID, keepAwake)
 	case turn.Rounds >= maxRounds:
 		w.endTurn(turn, reasonLimit, fmt.Sprintf("It made %d rounds of tool calls.", turn.Rounds))
@@ -195,7 +195,7 @@ func ownIDs(calls []model.Call, task int64) []model.Call {
 // reservation; a task that ends its host again and again is parked (F05, F17).
 func (w *work) orphanGeneration(t task) {
 	w.tx.Exec(`UPDATE usage SET state = 'settled' WHERE task = ? AND epoch = ?`, t.ID, t.Epoch)
-	if t.Starts >= maxStarts {
+	if t.Starts >= maxStarts && !mutant("never parked") {
 		w.tx.Exec(`UPDATE task SET state = 'parked', due = NULL, ended_wall = ? WHERE id = ? AND epoch = ?`, w.wall, t.ID, t.Epoch)
 		w.event("task.parked", t.Turn, fmt.Sprint(t.ID), "")
 		if turn, live := w.turn(t.Turn); live {

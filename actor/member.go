@@ -49,6 +49,9 @@ func implies(has, what string) bool {
 
 // mayDecide is the one authorization function for approvals, whoever asks and by which way.
 func (w *work) mayDecide(u User, requester string) error {
+	if mutant("anybody approves") {
+		return nil
+	}
 	if !w.may(u, canApprove) {
 		return errs.New(errs.Unauthorized, "Only an approver of this workspace can decide this.")
 	}

@@ -80,7 +80,10 @@ const (
 // withdrawn or rejected before is a duplicate too: its tombstone stays.
 func (w *work) admit(in input) (submission, string) {
 	if s, ok := w.submissionByKey(in.Key); ok {
-		return s, admitDuplicate
+		if !mutant("no dedupe") {
+			return s, admitDuplicate
+		}
+		in.Key += "/" + w.ev.ID
 	}
 	c, known := w.conversationAt(in.Place.Channel)
 	if known && w.queued(c.ID) >= maxQueued {
@@ -127,7 +130,7 @@ func (w *work) queued(conversation int64) int64 {
 // roomFor says whether one more turn may run, for the workspace and for this user.
 func (w *work) roomFor(user string) bool {
 	row, _ := w.tx.Row(`SELECT count(*), count(*) FILTER (WHERE requester = ?) FROM turn WHERE ended_wall IS NULL`, user)
-	return row.Int(0) < maxRunningTurns && row.Int(1) < maxUserTurns
+	return row.Int(0) < maxRunningTurns && row.Int(1) < maxUserTurns || mutant("no limit of turns")
 }
 
 // place puts queued submissions of a conversation into its transcript, as part of a turn.
@@ -165,6 +168,9 @@ func textOf(s submission) string {
 // withdraw leaves a tombstone: the front has told the person that nothing was accepted (F32).
 func (w *work) withdraw(in Withdraw) error {
 	s, ok := w.submissionByKey(in.Key)
+	if !ok && mutant("withdrawn without a tombstone") {
+		return nil
+	}
 	if !ok {
 		w.tx.Exec(`INSERT INTO submission(key, source, author, author_name, content, attachments, channel, state, reason, created_wall, settled_wall)
 			VALUES (?, 'interaction', '', '', '', '[]', '', 'unanswered', ?, ?, ?)`, in.Key, reasonWithdrawn, w.wall, w.wall)

@@ -83,23 +83,35 @@ func (w *work) claim(t *task, owner string, lease int64) bool {
 
 // held is the fence: the claim of owner under epoch, unexpired. Every write about an attempt carries it in its own
 // WHERE; one that changes no row has lost the claim and must stop (spec 3.2).
-const held = ` AND state = 'running' AND owner = ? AND epoch = ? AND lease_expires > ?`
+func held() string {
+	switch {
+	case mutant("no fence"):
+		return ` AND state = 'running' AND (owner = ? OR epoch = ? OR 1) AND lease_expires > ?`
+	case mutant("no expiry"):
+		return ` AND state = 'running' AND owner = ? AND epoch = ? AND (lease_expires > ? OR 1)`
+	}
+	return ` AND state = 'running' AND owner = ? AND epoch = ? AND lease_expires > ?`
+}
 
 // renew extends a claim that still holds.
 func (w *work) renew(id int64, owner string, epoch, lease int64) bool {
-	return w.tx.Changed(`UPDATE task SET lease_expires = ?, due = ? WHERE id = ?`+held+` RETURNING id`,
-		w.now+lease, w.now+lease, id, owner, epoch, w.now)
+	alive := w.now
+	if mutant("renewed after its expiry") {
+		alive = 0
+	}
+	return w.tx.Changed(`UPDATE task SET lease_expires = ?, due = ? WHERE id = ?`+held()+` RETURNING id`,
+		w.now+lease, w.now+lease, id, owner, epoch, alive)
 }
 
 // settle ends a task under its claim.
 func (w *work) settle(id int64, state, owner string, epoch int64) bool {
-	return w.tx.Changed(`UPDATE task SET state = ?, due = NULL, ended_wall = ? WHERE id = ?`+held+` RETURNING id`,
+	return w.tx.Changed(`UPDATE task SET state = ?, due = NULL, ended_wall = ? WHERE id = ?`+held()+` RETURNING id`,
 		state, w.wall, id, owner, epoch, w.now)
 }
 
 // giveBack makes a claimed task ready again at due, under its claim. The host survived, so starts begins anew.
 func (w *work) giveBack(id int64, owner string, epoch, due int64, checkpoint any) bool {
-	return w.tx.Changed(`UPDATE task SET state = 'ready', due = ?, starts = 0, checkpoint = ? WHERE id = ?`+held+` RETURNING id`,
+	return w.tx.Changed(`UPDATE task SET state = 'ready', due = ?, starts = 0, checkpoint = ? WHERE id = ?`+held()+` RETURNING id`,
 		due, encode(checkpoint), id, owner, epoch, w.now)
 }
 

@@ -82,6 +82,10 @@ func (w *work) appendResult(t task, text string, isError, interrupted bool) {
 // meanwhile and asks for the next generation, in this same commit.
 func (w *work) advanceRound(turn turn) {
 	open := w.openTools(turn.ID)
+	if mutant("placed inside a round") {
+		c, _ := w.conversation(turn.Conversation)
+		w.place(c, turn.ID)
+	}
 	if len(open) == 0 {
 		if c, ok := w.conversation(turn.Conversation); ok {
 			w.place(c, turn.ID)
@@ -164,7 +168,7 @@ func (w *work) startTool(t task, turn turn) {
 	case d.Verdict == policy.Deny:
 		w.failTool(t, stateFailed, "Denied by policy: "+d.Rule+". "+d.Reason)
 		w.roundGoesOn(t.Turn)
-	case d.Verdict == policy.Ask && t.Approved != t.ArgsHash:
+	case d.Verdict == policy.Ask && t.Approved != t.ArgsHash && !mutant("nobody is asked"):
 		w.askApproval(t, turn, d)
 	default:
 		w.sendTool(t, turn, d)
@@ -247,7 +251,7 @@ func (w *work) leaseOver(t task) {
 // undecided ends an attempt that nobody can tell about: a safe one runs again, another is called interrupted, never
 // rerun (F07, F08). The epoch is spent either way.
 func (w *work) undecided(t task) {
-	if t.Safe && t.Starts < maxStarts {
+	if (t.Safe || mutant("an unsafe tool runs again")) && t.Starts < maxStarts {
 		w.rerun(t)
 		return
 	}
@@ -259,7 +263,9 @@ func (w *work) undecided(t task) {
 		state, w.wall, t.ID, t.Epoch) {
 		return
 	}
-	w.appendResult(t, text, true, true)
+	if !mutant("interrupted without a word") {
+		w.appendResult(t, text, true, true)
+	}
 	w.event("tool.interrupted", t.Turn, fmt.Sprint(t.ID), state)
 	w.roundGoesOn(t.Turn)
 }
@@ -273,7 +279,9 @@ func (w *work) rerun(t task) {
 // toolResult takes what a runner says of a call. One that changes nothing is still acknowledged, else it would be
 // kept for ever (F09); one of an attempt already called interrupted is told to the model and shown in the job.
 func (w *work) toolResult(f frame.Frame, journal string) {
-	w.ackRunner(f)
+	if !mutant("a result is not acknowledged") {
+		w.ackRunner(f)
+	}
 	t, ok := w.taskByID(f.Task)
 	if !ok || t.Kind != kindTool {
 		return
@@ -285,7 +293,11 @@ func (w *work) toolResult(f frame.Frame, journal string) {
 	if f.Status != frame.StatusOK {
 		state = stateFailed
 	}
-	if w.tx.Changed(`UPDATE task SET state = ?, due = NULL, ended_wall = ?, ms = ?, checkpoint = ? WHERE id = ? AND state = 'running' AND owner = ? AND epoch = ? RETURNING id`,
+	open := ` AND state = 'running'`
+	if mutant("a result counts twice") {
+		open = ``
+	}
+	if w.tx.Changed(`UPDATE task SET state = ?, due = NULL, ended_wall = ?, ms = ?, checkpoint = ? WHERE id = ?`+open+` AND owner = ? AND epoch = ? RETURNING id`,
 		state, w.wall, f.Millis, encode(cp), t.ID, journal, f.Epoch) {
 		w.appendResult(t, text, f.Status != frame.StatusOK, false)
 		w.point(PointResult, fmt.Sprint(t.ID))

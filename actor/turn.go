@@ -80,7 +80,7 @@ func (w *work) beginTurn(c conversation, s submission, token string) {
 		anchor.Op, anchor.Token, anchor.Channel, anchor.Due = opOriginal, token, s.Channel, w.now+originalDelay
 	}
 	w.newDelivery(anchor)
-	w.newGeneration(c.ID, s.ID, stateWaiting)
+	w.newGeneration(c.ID, s.ID, map[bool]string{false: stateWaiting, true: stateReady}[mutant("works in silence")])
 }
 
 // acknowledged lets the turn's work begin.
@@ -110,8 +110,12 @@ func (w *work) endTurn(t turn, reason, answer string) {
 	w.cancelTasks(t.ID)
 	w.point(PointAnswer, jobName(t.ID))
 	w.event("turn.ended", t.ID, jobName(t.ID), reason)
-	w.deliverAnswer(t, reason)
-	w.startQueued()
+	if !mutant("settled without its edit") {
+		w.deliverAnswer(t, reason)
+	}
+	if !mutant("what is queued never starts") {
+		w.startQueued()
+	}
 }
 
 func joinParagraphs(a, b string) string {
