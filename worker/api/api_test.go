@@ -103,6 +103,13 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// The role is written twice, so that the program of the Cloudflare edge need not hold the package that defines it.
+func TestRoleIsTheCores(t *testing.T) {
+	if roleRead != interactions.RoleRead {
+		t.Errorf("%q, and in interactions %q", roleRead, interactions.RoleRead)
+	}
+}
+
 func TestEventsWait(t *testing.T) {
 	var asked atomic.Int32
 	b := backend{front: func(w http.ResponseWriter, r *http.Request) {

@@ -72,6 +72,7 @@ func TestStartFails(t *testing.T) {
 		{"broken module", func(o *workerd.Options) { o.Modules["front.mjs"] = "syntax error (" }},
 		{"port taken", func(o *workerd.Options) { o.Port = taken.Addr().(*net.TCPAddr).Port }},
 		{"no core", func(o *workerd.Options) { o.CoreWasm += ".gone" }},
+		{"no program for operators", func(o *workerd.Options) { o.Operator = o.Dir }},
 		{"no program", func(o *workerd.Options) { o.Bin += ".gone" }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
