@@ -50,15 +50,18 @@ type discord struct {
 }
 
 func newDiscord(w *world) *discord {
-	return &discord{world: w, next: 1300000000000010000, messages: map[string]*message{}, originals: map[string]*original{},
+	return &discord{world: w, messages: map[string]*message{}, originals: map[string]*original{},
 		nonces: map[string]string{}, meant: map[string]string{}, nonceLife: w.between("setup", 61_000, 300_000),
 		threads: map[string]string{}, limited: map[string]int64{}}
 }
 
 func (d *discord) heal() { d.outage, d.hidden = "", false }
 
+// discordEpoch is 2015-01-01 in unix ms; a snowflake's upper 42 bits count from it.
+const discordEpoch = 1420070400000
+
 func (d *discord) id() string {
-	d.next += d.world.between("snowflake", 1, 6)
+	d.next = max(d.next, (d.world.now-discordEpoch)<<22) + d.world.between("snowflake", 1, 6)
 	return fmt.Sprint(d.next)
 }
 
@@ -282,6 +285,9 @@ func (d *discord) list(channel, path string) string {
 	}
 	after := path[strings.LastIndex(path, "after=")+len("after="):]
 	var items []string
+	if d.threads[channel] != "" && channel > after { // what the thread was opened under shows in it
+		items = append(items, fmt.Sprintf(`{"id":%q,"content":"","author":{"id":"0"},"components":[]}`, channel))
+	}
 	for _, m := range d.all {
 		if m.channel == channel && !m.deleted && (len(m.id) > len(after) || len(m.id) == len(after) && m.id > after) {
 			components, _ := json.Marshal(m.body.Components)
