@@ -42,7 +42,7 @@ type delivery struct {
 func (d *delivery) one(ctx context.Context) *actor.Reply {
 	last := failed(500, errCrashed)
 	for _, ev := range d.verdict.Deliver {
-		reply, to, failure := d.host.send(ctx, ev, d.deadline)
+		reply, to, failure := d.host.send(ctx, ev, d.deadline, d.verdict.Withdraw != "")
 		if failure != nil {
 			return d.instead(ctx, to, failure)
 		}
@@ -99,14 +99,18 @@ func (h *Host) background(f func()) {
 }
 
 // send delivers one event and waits for its reply. failure says that it was not committed, errUnbound that it is for
-// nobody; to is the actor it went to, "" when it went nowhere.
-func (h *Host) send(ctx context.Context, ev interactions.Delivery, deadline int64) (reply *actor.Reply, to string, failure *errs.Error) {
+// nobody; to is the actor it went to, "" when it went nowhere. begins says that the event asks for work, which the
+// alarm index is told while the core still looks at it.
+func (h *Host) send(ctx context.Context, ev interactions.Delivery, deadline int64, begins bool) (reply *actor.Reply, to string, failure *errs.Error) {
 	if ev.Answer != nil {
 		return ev.Answer, "", nil
 	}
 	for again := false; ; again = true {
 		if to, failure = h.recipient(ctx, ev, again); failure != nil {
 			return nil, "", failure
+		}
+		if begins {
+			h.index.Expect(to)
 		}
 		a := h.ask(ctx, to, &item{kind: ev.Type, data: ev.Data, deadline: deadline}, false)
 		moved := ev.Resolve != nil && !again && isMoved(a)
@@ -162,7 +166,7 @@ func (h *Host) gateway(ctx context.Context, ev interactions.Delivery, stuck map[
 			return retry
 		}
 	}
-	reply, _, failure := h.send(ctx, ev, 0)
+	reply, _, failure := h.send(ctx, ev, 0, false)
 	if failure != nil || reply.Status < 200 || reply.Status > 299 || len(reply.Body) == 0 {
 		stuck[to] = true
 		return retry

@@ -2,7 +2,9 @@
 // effects in flight, in one small database for all actors (spec 3.1, rule 2).
 //
 // A time that is earlier than the recorded one is recorded before the actor's commit, any other change some time
-// after it. So an actor may be woken too early, by a commit that never happened, but never too late.
+// after it. So an actor may be woken too early, by a commit that never happened, but never too late. An actor that is
+// recorded as having effects in flight is opened by every start, so that no time need be recorded for it: an actor at
+// work costs two writes, when it begins and when it has come to rest.
 package alarm
 
 import (
@@ -18,7 +20,7 @@ import (
 	"holdfast/worker/host/sqlite"
 )
 
-// lazily is how long a change that may wait does wait, so that a busy actor does not cost two writes an event.
+// lazily is how long a change that may wait does wait, counted from the actor's last commit.
 const lazily = time.Second
 
 var schema = []string{
@@ -32,13 +34,26 @@ type row struct {
 	inFlight bool
 }
 
+// covers says whether a start that finds r on the disk comes in time for what other says.
+func (r row) covers(other row) bool {
+	return r.inFlight || !other.inFlight && !earlier(other.due, r.due)
+}
+
 type entry struct {
-	actor   string
-	saved   row // on disk
-	now     row // in truth
-	fired   bool
-	open    bool // between Before and After: what is on disk must stay
-	heapPos int  // -1: not in the heap
+	actor    string
+	saved    row        // on disk
+	writing  *row       // on its way there: until it is, the disk may say either
+	expected chan error // gets the outcome of Expect's write; nil: none is under way
+	now      row        // in truth
+	changed  time.Time  // when it last did
+	fired    bool
+	open     bool // between Before and After: what is on disk must stay
+	heapPos  int  // -1: not in the heap
+}
+
+// covered says whether the disk covers next, whichever of its rows it holds.
+func (e *entry) covered(next row) bool {
+	return e.saved.covers(next) && (e.writing == nil || e.writing.covers(next))
 }
 
 // Index is an open alarm index. Its methods may be called from any goroutine, for one actor by one at a time.
@@ -62,10 +77,12 @@ type Index struct {
 	dirty   bool
 }
 
+// write is what the writer is asked for. Without an actor it looks for changes that have waited long enough.
 type write struct {
-	actor string
-	row   row
-	done  chan error
+	actor  string
+	row    row
+	expect bool // the actor as it is on the disk, with effects in flight, instead of row
+	done   chan error
 }
 
 // Open loads the index. Nothing is woken before Start.
@@ -156,8 +173,31 @@ func (x *Index) Pause() {
 	x.arm()
 }
 
+// Expect is a hint that the actor is about to begin work: its record is made while the core still runs, and Before finds
+// it done. It returns at once; when nothing comes of it, a start opens the actor in vain.
+func (x *Index) Expect(actor string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	e := x.entry(actor)
+	if x.closed || e.expected != nil || e.covered(row{inFlight: true}) {
+		return
+	}
+	e.expected = make(chan error, 1)
+	w := write{actor: actor, expect: true, done: e.expected}
+	go func() {
+		select {
+		case x.writes <- w:
+		case <-x.stop:
+			w.done <- errClosed
+		}
+	}()
+}
+
+var errClosed = &store.Error{Code: store.IO, Message: "the alarm index is closed"}
+
 // Before is called ahead of an actor's commit. When it returns nil, the disk says a time at or before due, and that
-// effects are in flight if they are to be. After or Undo must follow.
+// effects are in flight if they are to be; or it says the latter anyway, so that a start opens the actor whatever is
+// due. After or Undo must follow.
 func (x *Index) Before(actor string, due *int64, inFlight bool) error {
 	next := row{inFlight: inFlight}
 	if due != nil {
@@ -166,21 +206,28 @@ func (x *Index) Before(actor string, due *int64, inFlight bool) error {
 	x.mu.Lock()
 	e := x.entry(actor)
 	e.open = true
-	saved := e.saved
+	for e.expected != nil && !e.covered(next) {
+		done := e.expected
+		e.expected = nil
+		x.mu.Unlock()
+		<-done // after a failure the next write says why
+		x.mu.Lock()
+	}
+	covered := e.covered(next)
+	if !earlier(next.due, e.saved.due) {
+		next.due = e.saved.due
+	}
+	next.inFlight = next.inFlight || e.saved.inFlight
 	x.mu.Unlock()
-	if !earlier(next.due, saved.due) && (saved.inFlight || !inFlight) {
+	if covered {
 		return nil
 	}
-	if !earlier(next.due, saved.due) {
-		next.due = saved.due
-	}
-	next.inFlight = next.inFlight || saved.inFlight
-	w := write{actor, next, make(chan error, 1)}
+	w := write{actor: actor, row: next, done: make(chan error, 1)}
 	select {
 	case x.writes <- w:
 		return <-w.done
 	case <-x.stop:
-		return &store.Error{Code: store.IO, Message: "the alarm index is closed"}
+		return errClosed
 	}
 }
 
@@ -193,7 +240,7 @@ func (x *Index) After(actor string, due *int64, inFlight bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	e := x.entry(actor)
-	e.now, e.fired, e.open = next, false, false
+	e.now, e.changed, e.fired, e.open = next, time.Now(), false, false
 	x.place(e)
 	x.arm()
 	x.soil(e)

@@ -70,6 +70,65 @@ func TestEarlierBeforeTheCommitLaterAfterIt(t *testing.T) {
 	}
 }
 
+func TestFlightCoversEveryTime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "alarms.db")
+	x := open(t, path, &clock.Shifted{})
+	begin := x.Writes()
+	x.Expect("a")
+	for due := int64(900); due > 0; due -= 100 { // an actor at work, whose time becomes earlier and earlier
+		if err := x.Before("a", &due, due%200 == 0); err != nil {
+			t.Fatal(err)
+		}
+		x.After("a", &due, due%200 == 0)
+		x.Expect("a")
+	}
+	if n := x.Writes() - begin; n != 1 {
+		t.Errorf("%d writes, want 1", n)
+	}
+	if got := onDisk(t, x, path)["a"]; !got.inFlight {
+		t.Errorf("disk says %+v: a start would not open it", got)
+	}
+}
+
+func TestExpectedInVain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "alarms.db")
+	x := open(t, path, &clock.Shifted{})
+	x.Expect("nobody")
+	if err := x.Before("a", at(5), false); err != nil { // behind it, or in the same commit
+		t.Fatal(err)
+	}
+	x.After("a", at(5), false)
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	y := open(t, path, x.clock)
+	if len(y.entries) != 1 || y.entries["a"].saved != (row{due: 5}) {
+		t.Errorf("entries: %+v", y.entries)
+	}
+}
+
+// A later time that is being written while an actor commits an earlier one must not be what a start finds.
+func TestAWriteUnderWayIsNotTrusted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "alarms.db")
+	x := open(t, path, &clock.Shifted{})
+	if err := x.Before("a", at(100), false); err != nil {
+		t.Fatal(err)
+	}
+	x.After("a", at(900), false)
+	x.mu.Lock()
+	x.entries["a"].writing = &row{due: 900}
+	x.mu.Unlock()
+	if err := x.write(map[string]row{"a": {due: 900}}); err != nil { // it has just reached the disk, and nobody knows yet
+		t.Fatal(err)
+	}
+	if err := x.Before("a", at(500), false); err != nil {
+		t.Fatal(err)
+	}
+	if got := onDisk(t, x, path)["a"]; got.due > 500 {
+		t.Errorf("disk says %+v, want 500 or earlier", got)
+	}
+}
+
 func TestCloseRecordsWhatWaited(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "alarms.db")
 	x := open(t, path, &clock.Shifted{})

@@ -1,6 +1,10 @@
 package alarm
 
-import "holdfast/actor/store"
+import (
+	"time"
+
+	"holdfast/actor/store"
+)
 
 // writer puts what waits into one transaction, so that a thousand actors share a disk's syncs.
 func (x *Index) writer() {
@@ -31,25 +35,27 @@ func (x *Index) gather(w write) []write {
 func (x *Index) save(batch []write) {
 	rows := map[string]row{}
 	x.mu.Lock()
-	if x.dirty {
-		x.dirty = false
-		for name, e := range x.entries {
-			if e.saved != e.now && !e.open {
-				rows[name] = e.now
-			}
-		}
-	}
-	x.mu.Unlock()
+	x.sweep(rows)
 	for _, w := range batch {
-		if w.actor != "" {
+		switch {
+		case w.expect:
+			rows[w.actor] = row{x.entry(w.actor).saved.due, true}
+		case w.actor != "":
 			rows[w.actor] = w.row
 		}
 	}
+	for name, r := range rows {
+		x.entry(name).writing = &r
+	}
+	x.mu.Unlock()
 	err := x.write(rows)
 	x.mu.Lock()
-	if err == nil {
-		x.saved(rows)
+	for _, w := range batch {
+		if w.expect {
+			x.entry(w.actor).expected = nil
+		}
 	}
+	x.wrote(rows, err)
 	x.mu.Unlock()
 	for _, w := range batch {
 		if w.done != nil {
@@ -58,15 +64,41 @@ func (x *Index) save(batch []write) {
 	}
 }
 
-// saved notes what the disk says now, and forgets actors of which there is nothing to say.
-func (x *Index) saved(rows map[string]row) {
+// sweep takes what differs from the disk and has come to rest. The rest waits for another sweep.
+func (x *Index) sweep(rows map[string]row) {
+	if !x.dirty {
+		return
+	}
+	x.dirty = false
+	rested := time.Now().Add(-lazily)
+	for name, e := range x.entries {
+		switch {
+		case e.saved == e.now || e.open:
+		case x.closed || e.changed.Before(rested):
+			rows[name] = e.now
+		default:
+			x.soil(e)
+		}
+	}
+}
+
+// wrote notes what the disk says now.
+func (x *Index) wrote(rows map[string]row, err error) {
 	for name, r := range rows {
 		e := x.entry(name)
-		e.saved = r
-		if e.now == (row{}) && r == (row{}) && !e.open {
-			delete(x.entries, name)
+		e.writing = nil
+		if err == nil {
+			e.saved = r
 		}
 		x.soil(e)
+		x.forget(e)
+	}
+}
+
+// forget drops an actor of which there is nothing to say.
+func (x *Index) forget(e *entry) {
+	if e.now == (row{}) && e.saved == (row{}) && !e.open && e.writing == nil && e.expected == nil {
+		delete(x.entries, e.actor)
 	}
 }
 
