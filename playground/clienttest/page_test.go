@@ -250,6 +250,9 @@ func TestPageShowsHostileTextAsText(t *testing.T) {
 	p.seeWithin(toolLimit, card.el(".embed", "<script>alert(2)</script>"))
 	p.see(el(".page-records td", "img src=x onerror"))
 	p.screenshot("20-hostile-card")
+	if n := p.look(card.el(".hl-comment", "git push")).Count + p.look(card.el(".hl-string", "git push")).Count; n > 0 {
+		t.Error("what would run looks as if it were a comment or a string")
+	}
 	p.click(card.el(".btn-danger", "Deny"))
 	p.see(el("#log li.msg", "Denied"))
 	for css, n := range elements() {

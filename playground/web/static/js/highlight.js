@@ -14,14 +14,19 @@ export function highlight(code, lang) {
   if (code.length > 20_000) return [code];
   if (lang === "diff") return code.split("\n").flatMap((line, i) => [i ? "\n" : "", diffLine(line)]);
   if (!lang || lang === "text" || lang === "txt") return [code];
-  const hashes = ["sh", "bash", "shell", "python", "py", "yaml", "yml", "toml", "make", "ruby", "rb"].includes(lang);
+  const shell = ["sh", "bash", "shell"].includes(lang);
+  const hashes = shell || ["python", "py", "yaml", "yml", "toml", "make", "ruby", "rb"].includes(lang);
   const dashes = lang === "sql" || lang === "lua";
   const out = [];
   const put = (kind, text) => out.push(kind ? h("span.hl-" + kind, text) : text);
+  // What an approval card shows would run: nothing that runs may look like a comment or a string.
+  const comment = (text, before) => {
+    if (text[0] === "#") return hashes && !/[^\s;&|(]/.test(before);
+    return text[0] === "-" ? dashes : !hashes && !dashes;
+  };
   for (const m of code.matchAll(token)) {
-    if (m[1] && (m[1][0] !== "#" || hashes) && (!m[1].startsWith("--") || dashes)) put("comment", m[1]);
-    else if (m[1]) out.push(...[m[1]]);
-    else if (m[2]) put("string", m[2]);
+    if (m[1]) put(comment(m[1], code[m.index - 1] ?? "") ? "comment" : "", m[1]);
+    else if (m[2]) put(shell && m[2].includes("\\'") ? "" : "string", m[2]);
     else if (m[3]) put("number", m[3]);
     else if (m[4]) {
       put(words.has(m[4]) ? "word" : m[5] ? "call" : "", m[4]);
