@@ -53,6 +53,9 @@ var endpoints = map[string]endpoint{
 	"jobs/*/stop":    {"POST", RoleApprove, actor.OpStop, idArgs},
 	"jobs/*/approve": {"POST", RoleApprove, actor.OpApprove, decisionArgs},
 	"jobs/*/deny":    {"POST", RoleApprove, actor.OpDeny, decisionArgs},
+	"review":         {"GET", RoleRead, actor.OpReview, nothing},
+	"jobs/*/review":  {"POST", RoleApprove, actor.OpReview, reviewArgs},
+	"release":        {"POST", RoleApprove, actor.OpReview, releaseArgs},
 	"config":         {"PUT", RoleAdmin, actor.OpConfig, nil}, // configure
 }
 
@@ -214,6 +217,21 @@ func decisionArgs(c *call) any {
 		Reason string `json:"reason"`
 	}{c.job, task, why}
 }
+
+// reviewArgs is an operator's decision about one input of a restored workspace: {"decision":"continue"|"stop"}.
+func reviewArgs(c *call) any {
+	doc, bad := parse(c.body)
+	if bad != nil {
+		c.err = bad
+		return nil
+	}
+	decision := doc.field("decision").text(maxReason)
+	c.err = doc.doc.err
+	return map[string]string{"id": c.job, "decision": decision}
+}
+
+// releaseArgs ends the review of a workspace.
+func releaseArgs(*call) any { return map[string]string{"decision": "continue"} }
 
 func (c *call) number(name string, absent, least, most int64) int64 {
 	s := c.Query[name]

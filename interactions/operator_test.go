@@ -36,6 +36,10 @@ func TestOperatorDeliveries(t *testing.T) {
 		{"POST", "jobs/7a4/approve", RoleApprove, `{"task":12}`, actor.OpApprove, `{"id":"7a4","task":12,"reason":""}`},
 		{"POST", "jobs/7a4/deny", RoleApprove, `{"task":12,"reason":"no"}`, actor.OpDeny, `{"id":"7a4","task":12,"reason":"no"}`},
 		{"POST", "jobs/7a4/deny", RoleApprove, "", actor.OpDeny, `{"id":"7a4","task":0,"reason":""}`},
+		{"GET", "review", RoleRead, "", actor.OpReview, `{}`},
+		{"POST", "jobs/7a4/review", RoleApprove, `{"decision":"stop"}`, actor.OpReview, `{"decision":"stop","id":"7a4"}`},
+		{"POST", "jobs/1300000000000001013/review", RoleApprove, `{"decision":"continue"}`, actor.OpReview, `{"decision":"continue","id":"1300000000000001013"}`},
+		{"POST", "release", RoleApprove, "", actor.OpReview, `{"decision":"continue"}`},
 		{"PUT", "config", RoleAdmin, `{"model":"default"}`, actor.OpConfig, `{"model":"default"}`},
 	}
 	for _, c := range cases {
@@ -104,6 +108,7 @@ func TestOperatorRefused(t *testing.T) {
 		{"misspelt key", "PUT", base + "config", `{"polcy":{}}`, &Caller{Kind: "operator", Roles: all}, 400},
 		{"wrong kind", "PUT", base + "config", `{"members":"maya"}`, &Caller{Kind: "operator", Roles: all}, 400},
 		{"bad binding", "PUT", base + "config", `{"bindings":["general"]}`, &Caller{Kind: "operator", Roles: all}, 400},
+		{"no decision", "POST", base + "jobs/7a4/review", `{}`, &Caller{Kind: "operator", Roles: all}, 400},
 		{"bad task", "POST", base + "jobs/7a4/deny", `{"task":"x"}`, &Caller{Kind: "operator", Roles: all}, 400},
 	}
 	for _, c := range cases {

@@ -136,7 +136,9 @@ func (f *flight) message() {
 		return
 	}
 	for delay := time.Second; f.ctx.Err() == nil; delay = min(2*delay, 30*time.Second) {
+		h.messages.RLock()
 		a := h.ask(f.ctx, e.Actor, &item{kind: actor.EventActor, data: data}, false)
+		h.messages.RUnlock()
 		if a.err == nil {
 			f.land(actor.Outcome{Kind: actor.OutcomeResponse, Status: 200}, nil)
 			return

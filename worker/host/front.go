@@ -24,6 +24,7 @@ func (h *Host) Handler() http.Handler {
 	mux.HandleFunc("GET /readyz", h.ready)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(h.metrics.registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /v1/workspaces/{guild}/{workspace}/runner", h.runner)
+	mux.HandleFunc("POST /v1/backup", h.backUp)
 	mux.Handle("/", api.Handler(h))
 	return h.guard(mux)
 }

@@ -48,6 +48,9 @@ type Host struct {
 	gate   sync.RWMutex
 	killed atomic.Bool
 
+	backing  sync.Mutex   // held while a backup is made
+	messages sync.RWMutex // held for reading while a message goes from one actor to another
+
 	mu       sync.Mutex
 	actors   map[string]*resident
 	closing  map[string]chan struct{} // residents that were evicted and still close their file
@@ -95,6 +98,9 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 }
 
 func (h *Host) open() (err error) {
+	if _, err := os.Stat(filepath.Join(h.opts.Data, restoring)); err == nil {
+		return fmt.Errorf("%s holds a restore that did not end: delete the directory and restore again", h.opts.Data)
+	}
 	if err := os.MkdirAll(h.dir, 0o700); err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}

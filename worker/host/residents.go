@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"os"
 	"strings"
 
 	"holdfast/actor/errs"
@@ -116,16 +115,14 @@ func (h *Host) ask(ctx context.Context, name string, it *item, wait bool) answer
 
 // Workspaces lists what this data directory holds, as "<guild>/<workspace>", in order.
 func (h *Host) Workspaces(context.Context) ([]string, error) {
-	files, err := os.ReadDir(h.dir)
+	actors, err := h.actorNames()
 	if err != nil {
 		return nil, errs.Wrap(errs.Internal, err, "The data directory cannot be read.")
 	}
 	var names []string
-	for _, f := range files {
-		name, ok := strings.CutSuffix(f.Name(), ".db")
-		if rest, is := strings.CutPrefix(name, "workspace_"); ok && is {
-			guild, workspace, _ := strings.Cut(rest, "_")
-			names = append(names, guild+"/"+workspace)
+	for _, actor := range actors {
+		if name, ok := strings.CutPrefix(actor, workspacePrefix); ok {
+			names = append(names, name)
 		}
 	}
 	return names, nil
