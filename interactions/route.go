@@ -20,6 +20,7 @@ type Request struct {
 	Query   map[string]string `json:"query,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"` // names in lower case
 	Caller  *Caller           `json:"caller,omitempty"`  // nil: no valid key
+	Signer  string            `json:"signer,omitempty"`  // what Signer gave when the host asked it; "": verify here
 	Config  actor.Config      `json:"config"`
 }
 

@@ -85,6 +85,8 @@ func TestSignatureRefused(t *testing.T) {
 			r, b := signed(body), bytes.Clone(body)
 			change(&r, &b)
 			wantStatus(t, decide(t, r, b).Reply, 401)
+			r.Signer = Signer(r.Config.PublicKeys, r.Headers, b) // as a host that looks first
+			wantStatus(t, decide(t, r, b).Reply, 401)
 		})
 	}
 }
@@ -121,11 +123,39 @@ func TestSignatureAccepted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := signed(body)
 			change(&r)
-			v := decide(t, r, body)
-			wantStatus(t, v.Reply, 200)
-			if string(v.Reply.Body) != `{"type":1}` {
-				t.Errorf("PING answered %s", v.Reply.Body)
+			for _, signer := range []string{"", Signer(r.Config.PublicKeys, r.Headers, body)} {
+				r.Signer = signer
+				v := decide(t, r, body)
+				wantStatus(t, v.Reply, 200)
+				if string(v.Reply.Body) != `{"type":1}` {
+					t.Errorf("PING answered %s", v.Reply.Body)
+				}
 			}
+		})
+	}
+}
+
+// What a host found counts only for a key that counts, at a time that counts.
+func TestSignerIsNotTrustedWithMore(t *testing.T) {
+	body := fixture(t, "interactions/ping.json")
+	r := signed(body)
+	key := Signer(r.Config.PublicKeys, r.Headers, body)
+	if key != r.Config.PublicKeys[0] {
+		t.Fatalf("signer %q, want %q", key, r.Config.PublicKeys[0])
+	}
+	for name, change := range map[string]func(*Request){
+		"no key of ours": func(r *Request) { r.Signer = strings.Repeat("11", 32) },
+		"a third key": func(r *Request) {
+			r.Config.PublicKeys = []string{strings.Repeat("00", 32), strings.Repeat("11", 32), key}
+		},
+		"too late":     func(r *Request) { r.Now += MaxSkew + 1 },
+		"no timestamp": func(r *Request) { delete(r.Headers, "x-signature-timestamp") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := signed(body)
+			r.Signer = key
+			change(&r)
+			wantStatus(t, decide(t, r, body).Reply, 401)
 		})
 	}
 }

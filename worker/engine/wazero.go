@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime"
+	"runtime/debug"
 	"sync"
 
 	"crypto/rand"
@@ -67,6 +68,7 @@ func NewWazero(ctx context.Context, module []byte, opts WazeroOptions) (*Wazero,
 		return nil, errors.Join(err, w.Close(ctx))
 	}
 	w.idle = append(w.idle, first)
+	debug.FreeOSMemory() // compiling leaves more garbage than all that is kept
 	return w, nil
 }
 

@@ -157,6 +157,9 @@ func (h *Host) request(r *http.Request, body []byte) ([]byte, error) {
 	for name := range hidden {
 		delete(req.Headers, name)
 	}
+	if r.URL.Path == "/interactions" {
+		req.Signer = interactions.Signer(h.config.full.PublicKeys, req.Headers, body)
+	}
 	if query := r.URL.Query(); len(query) > 0 {
 		req.Query = make(map[string]string, len(query))
 		for name, values := range query {
