@@ -53,7 +53,8 @@
 //	kill edge WHEN WHAT POINT             the next edge that starts dies there: "before commit admit" (docs/protocol.md)
 //	stall edge WHEN WHAT POINT DURATION   the next edge that starts hangs there
 //	wait edge down                        until it died
-//	wait card overdue                     until the deadline that the newest card shows has passed
+//	wait card due                         until the second that the newest card shows: its deadline is within it
+//	wait card overdue                     until that second has passed
 //	start edge
 //	kill runner                           at once; before anything has started: there is none
 //	start runner

@@ -141,8 +141,8 @@ func (p *Play) cardIs(ctx context.Context, want string) error {
 
 var deadline = regexp.MustCompile(`<t:(\d+):R>`)
 
-// cardOverdue compares the time that the newest card shows with Discord's.
-func (p *Play) cardOverdue(ctx context.Context) error {
+// cardPast compares the time that the newest card shows, in whole seconds, with Discord's.
+func (p *Play) cardPast(ctx context.Context, grace time.Duration) error {
 	m, err := p.newest(ctx, "approval card", isCard)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (p *Play) cardOverdue(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if left := time.Unix(seconds, 0).Sub(p.stage.Clock.Now()); left > 0 {
+	if left := time.Unix(seconds, 0).Add(grace).Sub(p.stage.Clock.Now()); left > 0 {
 		return fmt.Errorf("%s are left", left)
 	}
 	return nil

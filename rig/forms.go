@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // forms are all steps there are; doc.go says what they mean. It is filled at the start because a race parses steps.
@@ -85,7 +86,8 @@ var troubleForms = []form{
 		return p.edgeIsDown()
 	}},
 	{pattern: "wait edge down", act: func(ctx ctxt, p *Play, _ args) error { return p.waitDown(ctx) }},
-	{pattern: "wait card overdue", look: func(ctx ctxt, p *Play, _ args) error { return p.cardOverdue(ctx) }},
+	{pattern: "wait card due", look: func(ctx ctxt, p *Play, _ args) error { return p.cardPast(ctx, 0) }},
+	{pattern: "wait card overdue", look: func(ctx ctxt, p *Play, _ args) error { return p.cardPast(ctx, time.Second) }},
 	{pattern: "start edge", stage: true, act: func(ctx ctxt, p *Play, _ args) error {
 		if err := p.edgeIsDown(); err != nil {
 			return err
