@@ -271,12 +271,17 @@ func TestPageSurvivesAKill(t *testing.T) {
 	p.ask("run sleep 5 && echo done")
 	p.seeWithin(toolLimit, el(".page-records details", "task").el("tr", "bash").el(".state", "running"))
 	p.see(el("#log li.msg", "Working").el(".content", "sleep 5"))
+	p.pick("ask")
+	p.write("half written")
 	p.isDown(true)
 	program.signal(syscall.SIGKILL)
 	p.see(el(".banner", "Connection lost"))
 	p.screenshot("21-killed")
 	program.start(program.address())
 	p.gone(el(".banner", ""))
+	if f := p.see(el(".command textarea", "")); f.Value != "half written" {
+		t.Errorf("what was being written has become %q", f.Value)
+	}
 	p.do(chromedp.Reload())
 	p.isDown(false)
 	p.see(el("#me .self-name", "Maya"))
