@@ -127,6 +127,9 @@ func hostOptions(c *config.Config, log *slog.Logger) (host.Options, error) {
 			AllowedGuilds: c.Discord.AllowedGuilds, Models: map[string]actor.Model{}, DefaultModel: c.Default},
 		Targets: map[string]host.Target{"discord": {BaseURL: strings.TrimRight(c.Discord.API, "/"), Credential: host.Secret(bot.Reveal())}},
 	}
+	if o.Key, err = c.DataKey(); err != nil {
+		return host.Options{}, err
+	}
 	old, err := c.OldSecret()
 	if err != nil {
 		return host.Options{}, err

@@ -54,6 +54,7 @@ func (a app) root() *cobra.Command {
 	root.AddCommand(
 		a.runCmd(), a.edgeCmd(), a.runnerCmd(), a.playgroundCmd(),
 		a.statusCmd(), a.jobsCmd(), a.jobCmd(),
+		a.reviewCmd(), a.backupCmd(), a.restoreCmd(),
 		a.policyCmd(), a.registerCmd(), a.tokenCmd(), a.configCmd(), a.versionCmd(),
 	)
 	return root

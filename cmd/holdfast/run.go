@@ -13,8 +13,8 @@ import (
 
 // runOptions are the flags of `holdfast run`.
 type runOptions struct {
-	project, data, listen, model, sandbox, engine string
-	fresh, verbose                                bool
+	project, data, listen, model, sandbox, engine, keyFile string
+	fresh, verbose                                         bool
 }
 
 // defaultListen is a fixed port, so that the page's address stays the same from start to start when it can.
@@ -43,6 +43,7 @@ func (a app) runCmd() *cobra.Command {
 	f.StringVar(&o.model, "model", "auto", "which model: "+modelNames)
 	f.StringVar(&o.sandbox, "sandbox", "bwrap", "where commands run: bwrap (bubblewrap; where it is missing the agent gets no bash) or none (as your own user, unprotected)")
 	f.StringVar(&o.engine, "engine", "wazero", "how the core runs: wazero (the same core.wasm as on Cloudflare, bounded by fuel) or linked (native, for development)")
+	f.StringVar(&o.keyFile, "key-file", "", "file, mode 0600, with the key that encrypts the edge's databases: 128 hex digits")
 	f.BoolVar(&o.fresh, "fresh", false, "start over: delete what earlier runs kept in the data folder, the sample project too")
 	f.BoolVar(&o.verbose, "verbose", false, "show the log of all parts on stderr")
 	return cmd

@@ -24,6 +24,12 @@ type running struct {
 // up starts everything in dir, with the linked core and the scripted provider, on free ports.
 func up(t *testing.T, dir string) *running {
 	t.Helper()
+	return upWith(t, dir, "")
+}
+
+// upWith is up with encrypted databases.
+func upWith(t *testing.T, dir, keyFile string) *running {
+	t.Helper()
 	data, err := openFolder(dir, false)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +40,7 @@ func up(t *testing.T, dir string) *running {
 	}
 	s := &stack{
 		app: app{out: io.Discard, err: io.Discard, env: func(string) string { return "" }}, data: data, project: project, failed: make(chan error, 8),
-		opts: runOptions{listen: "127.0.0.1:0", engine: "linked", model: modelScripted, sandbox: "bwrap"},
+		opts: runOptions{listen: "127.0.0.1:0", engine: "linked", model: modelScripted, sandbox: "bwrap", keyFile: keyFile},
 	}
 	if err := s.start(t.Context()); err != nil {
 		t.Fatal(err, s.stop(t.Context()))
@@ -99,23 +105,29 @@ func (r *running) contents() []string {
 }
 
 // eventually waits until the channel shows the text, and gives all its messages.
-func (r *running) eventually(text string) []string {
+func (r *running) eventually(text string) (all []string) {
+	r.t.Helper()
+	r.poll(text, func() bool {
+		all = r.contents()
+		return strings.Contains(strings.Join(all, "\n"), text)
+	})
+	return all
+}
+
+// poll waits until ok.
+func (r *running) poll(what string, ok func() bool) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), 30*time.Second)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	for {
-		all := r.contents()
-		if strings.Contains(strings.Join(all, "\n"), text) {
-			return all
-		}
+	for !ok() {
 		select {
 		case <-tick.C:
 		case err := <-r.s.failed:
 			r.t.Fatal(err)
 		case <-ctx.Done():
-			r.t.Fatalf("%q did not appear in %q", text, all)
+			r.t.Fatalf("waited in vain for %q; the channel shows %q", what, r.contents())
 		}
 	}
 }

@@ -100,9 +100,13 @@ func (s *stack) openEdge(ctx context.Context) (err error) {
 	if s.engine, err = newEngine(ctx, s.opts.engine, s.data.in(cacheData), log); err != nil {
 		return err
 	}
+	key, err := config.ReadDataKey(s.opts.keyFile)
+	if err != nil {
+		return err
+	}
 	info := s.playground.Info()
 	s.host, err = host.New(ctx, host.Options{
-		Data: s.data.in(edgeData), Engine: s.engine, Log: log,
+		Data: s.data.in(edgeData), Engine: s.engine, Log: log, Key: key,
 		Secrets: []host.Secret{host.Secret(s.secret.Reveal())},
 		Config: actor.Config{ApplicationID: info.Application, PublicKeys: []string{info.PublicKey}, AllowedGuilds: []string{info.Guild},
 			Models: map[string]actor.Model{"default": s.model.model}, DefaultModel: "default"},

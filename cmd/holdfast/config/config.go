@@ -38,6 +38,7 @@ type Edge struct {
 	Data       string
 	PublicURL  string
 	SecretFile string
+	KeyFile    string // encrypts the databases in Data
 }
 
 // Model is one [model.<name>].

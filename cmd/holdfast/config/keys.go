@@ -31,6 +31,7 @@ func (c *Config) keys(models map[string]*Model) []key {
 		{"edge.data", &c.Edge.Data, "data", "a folder", `"/var/lib/holdfast"`, filled},
 		{"edge.public_url", &c.Edge.PublicURL, nil, "an address", `"https://holdfast.example.org"`, address},
 		{"edge.secret_file", &c.Edge.SecretFile, nil, "a file", `"/etc/holdfast/secret"`, nil},
+		{"edge.key_file", &c.Edge.KeyFile, nil, "a file with a key of 128 hex digits", `"/etc/holdfast/data-key"`, nil},
 		{"models.default", &c.Default, "default", "the name of a [model.<name>]", `"default"`, filled},
 		{"runner.project", &c.Runner.Project, nil, "a folder with a git repository", `"/home/me/app"`, nil},
 		{"runner.url", &c.Runner.URL, nil, "the workspace's address", `"https://holdfast.example.org/v1/workspaces/1300000000000000100/platform"`, address},

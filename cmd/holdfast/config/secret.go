@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/hex"
 	"fmt"
 	"os"
 	"strings"
@@ -49,6 +50,38 @@ func (c *Config) ModelKey(name string) (Secret, error) {
 // RunnerToken is the runner's key: HOLDFAST_RUNNER_TOKEN, or the file of runner.token_file.
 func (c *Config) RunnerToken() (Secret, error) {
 	return c.secret("runner.token", c.Runner.TokenFile)
+}
+
+// DataKey is what the databases are encrypted with: HOLDFAST_DATA_KEY, or the file of edge.key_file; nil for none.
+func (c *Config) DataKey() ([]byte, error) {
+	s, err := c.secret("data.key", c.Edge.KeyFile)
+	if err != nil || s.value == "" {
+		return nil, err
+	}
+	return dataKey(s, "the key of the databases")
+}
+
+// ReadDataKey reads a file with a key of the databases. No name gives no key.
+func ReadDataKey(file string) ([]byte, error) {
+	if file == "" {
+		return nil, nil
+	}
+	s, err := ReadSecret(file)
+	if err != nil {
+		return nil, err
+	}
+	return dataKey(s, file)
+}
+
+// dataKeySize is two keys of AES-256, in bytes.
+const dataKeySize = 64
+
+func dataKey(s Secret, where string) ([]byte, error) {
+	key, err := hex.DecodeString(s.value)
+	if err != nil || len(key) != dataKeySize {
+		return nil, fmt.Errorf("%s should hold %d hex digits, as `openssl rand -hex %d` prints them", where, 2*dataKeySize, dataKeySize)
+	}
+	return key, nil
 }
 
 func (c *Config) secret(key, file string) (Secret, error) {
