@@ -54,10 +54,10 @@ func (d delivery) looking() bool {
 	return d.Op == opCreate && d.Lookup != "" && d.Lookup != asideUnarchive && d.Lookup != asideRead
 }
 
-// stateAgain is the state of a delivery whose request was refused for now: a create that is looked for must not be
-// sent before it is proven absent.
+// stateAgain is the state of a delivery whose request was refused for now. A create of which an earlier attempt may
+// have arrived must not be sent, once its nonce is forgotten, before it is proven absent.
 func (d delivery) stateAgain() string {
-	if d.looking() && !mutant("a refused look-up sends again") {
+	if (d.looking() || d.Op == opCreate && d.Uncertain) && !mutant("a refused look-up sends again") {
 		return "unknown"
 	}
 	return "pending"
@@ -141,7 +141,7 @@ func (w *work) lookedUp(d delivery, body []byte) {
 		w.retryDelivery(d.ID, "unknown", w.now+rearm, "looking")
 	default:
 		w.event("delivery.absent", d.Turn, fmt.Sprint(d.ID), "")
-		w.tx.Exec(`UPDATE delivery SET lookup = '', first = NULL WHERE id = ?`, d.ID)
+		w.tx.Exec(`UPDATE delivery SET lookup = '', first = NULL, uncertain = 0 WHERE id = ?`, d.ID)
 		w.retryDelivery(d.ID, "pending", w.now, "proven absent")
 	}
 }

@@ -250,6 +250,29 @@ func TestF04_ALookUpThatIsRateLimitedIsMadeAgain(t *testing.T) {
 	w.want("looked", fmt.Sprint(limited), "2")
 }
 
+// The refusal of a repeated create says nothing about the first one, which may still arrive.
+func TestF04_ARefusedRepetitionLeavesTheFirstUnknown(t *testing.T) {
+	w := newWorld(t)
+	const thread = "1300000000000001013"
+	w.say(thread, channelID, "<@"+appID+"> hi", appID)
+	w.run(60_000)
+	w.say("1300000000000003000", thread, "what else is new?")
+	first := w.runUntil(PointAck)
+	w.discord.fail = func(e Effect) (int, string, bool) {
+		return 429, `{"message":"You are being rate limited.","retry_after":2}`, e.Point == PointAck
+	}
+	w.kill()
+	w.perform(w.runUntil(PointAck)) // refused
+	w.discord.fail = func(Effect) (int, string, bool) { return 0, "", false }
+	w.discord.serve(w, first) // arrives late
+	w.now += 300_000
+	clear(w.discord.nonces)
+	w.kill()
+	w.run(900_000)
+	w.want("messages", fmt.Sprint(len(w.discord.in(thread))), "2")
+	w.want("state", w.one(`SELECT state FROM submission WHERE id = 2`), "done")
+}
+
 func TestF05_KilledDuringTheModelCall(t *testing.T) {
 	w := newWorld(t)
 	w.ask("1300000000000001001", "hello")

@@ -80,6 +80,8 @@ func (d *discord) serve(s *space, e actor.Effect) (int, string) {
 		return d.out()
 	case w.now < d.limited[bucket] && w.chance("limited-still", 0.9), w.chance("rate-limit", 0.01):
 		return d.limit(bucket)
+	case strings.Contains(e.Path, "&after=") && w.chance("listing-limited", 0.1):
+		return d.limit(bucket)
 	case w.chance("discord-5xx", 0.01):
 		return 502, "<html>bad gateway</html>"
 	}
@@ -279,7 +281,7 @@ func show(m *message) string {
 
 // list is a page of a channel after an id, the newest first.
 func (d *discord) list(channel, path string) string {
-	if d.hidden {
+	if d.hidden || d.world.chance("listing-empty", 0.2) {
 		d.world.covered("discord: a listing shows nothing")
 		return "[]"
 	}

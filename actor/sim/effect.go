@@ -135,6 +135,6 @@ func (s *space) outcome(o actor.Outcome, gen int) {
 		return ok
 	})
 	if ok && w.chance("duplicate-outcome", 0.02) {
-		w.after(w.latency(), func() { s.outcome(o, gen) })
+		w.after(w.between("duplicate-outcome", 1, 5_000), func() { s.outcome(o, gen) })
 	}
 }

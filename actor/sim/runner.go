@@ -184,14 +184,22 @@ func (r *runner) do(o protocol.Output) {
 	case protocol.SaveStarted:
 		if w.opts.Mutant == mutantLateJournal {
 			r.later(0, func() { r.act(r.machine.Saved(r.time(), o.Key, nil)) })
-			r.later(2_000, func() { r.write(protocol.Entry{Key: o.Key}) })
+			r.later(2_000, func() {
+				if r.running[o.Key] {
+					r.write(protocol.Entry{Key: o.Key})
+				}
+			})
 			return
 		}
 		r.later(1, func() { r.save(protocol.Entry{Key: o.Key}) })
 	case protocol.SaveFinished:
 		if w.opts.Mutant == mutantEarlyResult {
 			r.act(r.machine.Saved(r.time(), o.Key, nil))
-			r.later(2_000, func() { r.write(protocol.Entry{Key: o.Key, Result: o.Result}) })
+			r.later(2_000, func() {
+				if slices.ContainsFunc(r.journal, func(e protocol.Entry) bool { return e.Key == o.Key }) {
+					r.write(protocol.Entry{Key: o.Key, Result: o.Result})
+				}
+			})
 			return
 		}
 		r.later(1, func() { r.save(protocol.Entry{Key: o.Key, Result: o.Result}) })

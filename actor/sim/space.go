@@ -101,8 +101,11 @@ func (s *space) down(why string, away int64) {
 
 // outage is usually short, sometimes longer than a lease or an approval.
 func (s *space) outage() int64 {
-	if s.world.pick("outage", 10) == 0 {
+	switch s.world.pick("outage", 10) {
+	case 0:
 		return 20 * 60_000
+	case 1, 2: // longer than Discord remembers a nonce
+		return s.world.between("outage", 80_000, 330_000)
 	}
 	return s.world.between("outage", 100, 5_000)
 }

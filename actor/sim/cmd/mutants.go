@@ -14,6 +14,9 @@ func playMutants(o options) (ok bool) {
 	survived := 0
 	fmt.Printf("%-50s %6s  %s\n", "planted defect", "seeds", "caught by")
 	for _, m := range sim.Mutants {
+		if o.mutant != "" && o.mutant != m.Name {
+			continue
+		}
 		needed, by := catch(o, m.Name)
 		if by == "" {
 			survived++
