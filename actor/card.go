@@ -32,7 +32,7 @@ func (w *work) renderDelivery(d delivery) (render.Message, bool) {
 		return parts[d.Part], true
 	case deliverCard:
 		t, ok := w.taskByID(d.Task)
-		return w.card(t), ok && t.Due != 0 // decided before it was posted: nothing to ask any more
+		return w.card(t), ok && (t.Due != 0 || d.First != 0) // decided before it was ever sent: nothing to ask any more
 	case deliverCardEdit:
 		t, ok := w.taskByID(d.Task)
 		if !ok {
@@ -81,8 +81,7 @@ func (w *work) runCard(t turn) render.Run {
 		Tokens: t.Tokens, MicroDollars: t.Micros}
 	run.Phase, run.Steps = w.steps(t)
 	run.Joined = int(w.queued(t.Conversation))
-	row, _ := w.tx.Row(`SELECT phase FROM turn WHERE id = ?`, t.ID)
-	run.Notice = row.Str(0)
+	run.Notice = w.remark(t.ID)
 	return run
 }
 
@@ -152,13 +151,30 @@ func stepDetail(t task) string {
 	return ""
 }
 
+// remark is one line about how a turn's messages fared, for people: "" when all went well.
+func (w *work) remark(turn int64) string {
+	row, _ := w.tx.Row(`SELECT remark FROM turn WHERE id = ?`, turn)
+	return row.Str(0)
+}
+
+func (w *work) setRemark(turn int64, text string) {
+	w.tx.Exec(`UPDATE turn SET remark = ? WHERE id = ?`, text, turn)
+}
+
 // answerParts is an ended turn as messages: the anchor's last state, then what did not fit.
 func (w *work) answerParts(t turn) []render.Message {
 	tools, _ := w.tx.Row(`SELECT count(*) FROM task WHERE turn = ? AND kind = 'tool'`, t.ID)
 	return render.Answer(render.Final{
 		Job: jobName(t.ID), Text: t.Answer, Tools: int(tools.Int(0)), Millis: t.Ended - t.Started, Tokens: t.Tokens, MicroDollars: t.Micros,
-		Conversation: t.Conversation, Restarts: int(t.Restarts), Notice: t.Notice, DetailsID: w.anchorID("i", t.ID),
+		Conversation: t.Conversation, Restarts: int(t.Restarts), Notice: joinNotices(w.remark(t.ID), t.Notice), DetailsID: w.anchorID("i", t.ID),
 	})
+}
+
+func joinNotices(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + " · " + b
 }
 
 // touchCard asks for an edit of the anchor, at most one a second; it shows the newest state whenever it is sent.
@@ -182,6 +198,9 @@ func (w *work) deliverAnswer(t turn, reason string) {
 		return
 	}
 	w.touch(`turn = ? AND kind = 'edit'`, t.ID, true)
+	if edit, ok := w.deliveryOf(t.ID, deliverEdit); ok && edit.State == "failed" { // the anchor was lost before the end
+		w.sendFinalAnew(edit, "")
+	}
 	for part := 1; part < len(w.answerParts(t)); part++ {
 		w.newDelivery(delivery{Kind: deliverChunk, Op: opCreate, Conversation: t.Conversation, Turn: t.ID, Part: int64(part)})
 	}
@@ -211,11 +230,29 @@ func (w *work) editSettled(d delivery) {
 	}
 }
 
-// sendFinalAnew shows an answer as a new message when its anchor can no longer be edited: too old, deleted, archived
-// or locked (F28).
+// sendFinalAnew shows an answer as a new message when its anchor can no longer be edited: too old, deleted or locked
+// (F28).
 func (w *work) sendFinalAnew(d delivery, why string) {
-	w.closeDelivery(d.ID, "failed", why)
+	if why != "" {
+		w.closeDelivery(d.ID, "failed", why)
+	}
+	w.setRemark(d.Turn, "a new message, because the first one of this turn could not be edited any more")
 	w.newDelivery(delivery{Kind: deliverFinal, Op: opCreate, Conversation: d.Conversation, Turn: d.Turn})
+}
+
+// finalFailed follows an answer that its thread does not take: a deleted one is left for the parent channel; of a
+// locked one the parent channel is told (spec 6.3).
+func (w *work) finalFailed(d delivery) {
+	c, ok := w.conversation(d.Conversation)
+	switch {
+	case !ok || c.Channel == d.Channel:
+		return
+	case c.Place != d.Channel:
+		w.newDelivery(delivery{Kind: deliverFinal, Op: opCreate, Conversation: d.Conversation, Turn: d.Turn})
+		return
+	}
+	w.newDelivery(delivery{Kind: deliverNote, Op: opCreate, Conversation: c.ID, Turn: d.Turn, Channel: c.Channel,
+		Body: fmt.Sprintf("Job %s has its answer, but <#%s> is locked or closed to me. Unlock it, or use /resume with conversation %d.", jobName(d.Turn), d.Channel, c.ID)})
 }
 
 // cardConfirmed knows the approval's message, and edits it at once when it was decided meanwhile.

@@ -85,10 +85,10 @@ func (w *work) deliveryRejected(d delivery, o Outcome, a discordAnswer) {
 		if o.Status == 403 {
 			w.forbidden(d)
 		}
-		w.deliveryFailed(d, fmt.Sprintf("status %d, code %d %s", o.Status, a.Code, a.Message))
 		if a.Code == codeUnknownChannel {
 			w.threadGone(d.Channel)
 		}
+		w.deliveryFailed(d, fmt.Sprintf("status %d, code %d %s", o.Status, a.Code, a.Message))
 	}
 }
 
@@ -172,10 +172,13 @@ func (w *work) deliveryFailed(d delivery, why string) {
 		if d.Final && !d.Verifying { // what cannot be verified was shown
 			w.sendFinalAnew(d, why)
 		}
-	case deliverFinal, deliverChunk:
+	case deliverFinal:
+		w.finalFailed(d)
+		w.wakeChunks(d.Turn)
+	case deliverChunk:
 		w.wakeChunks(d.Turn)
 	case deliverCard:
-		w.tx.Exec(`UPDATE turn SET phase = 'The approval card could not be posted here; decide with the CLI.' WHERE id = ?`, d.Turn)
+		w.setRemark(d.Turn, "an approval card could not be posted here: decide with the CLI")
 		w.touchCard(d.Turn)
 	}
 }

@@ -49,7 +49,7 @@ var Workspace = [][]string{{
 		requester TEXT NOT NULL, acknowledged INTEGER NOT NULL DEFAULT 0,
 		rounds INTEGER NOT NULL DEFAULT 0, restarts INTEGER NOT NULL DEFAULT 0,
 		tokens INTEGER NOT NULL DEFAULT 0, micros INTEGER NOT NULL DEFAULT 0,
-		notice TEXT NOT NULL DEFAULT '', phase TEXT NOT NULL DEFAULT '',
+		notice TEXT NOT NULL DEFAULT '', remark TEXT NOT NULL DEFAULT '',
 		answer TEXT, started_wall INTEGER NOT NULL, ended_wall INTEGER) STRICT`,
 	`CREATE UNIQUE INDEX one_live_turn ON turn(conversation) WHERE ended_wall IS NULL`,
 	`CREATE TABLE task(
