@@ -33,11 +33,11 @@ var built = sync.OnceValues(func() (string, error) {
 	if _, err := corewasm.Bytes(); err != nil {
 		return "", err
 	}
-	dir, err := os.MkdirTemp("", "holdfast-clienttest-")
-	if err != nil {
+	var err error
+	if builtIn, err = os.MkdirTemp("", "holdfast-clienttest-"); err != nil {
 		return "", err
 	}
-	bin := filepath.Join(dir, "holdfast")
+	bin := filepath.Join(builtIn, "holdfast")
 	cmd := exec.Command("go", "build", "-o", bin, "./cmd/holdfast")
 	cmd.Dir = moduleRoot()
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -45,6 +45,9 @@ var built = sync.OnceValues(func() (string, error) {
 	}
 	return bin, nil
 })
+
+// builtIn is the temporary folder of the binary, "" when no test needed it.
+var builtIn string
 
 func moduleRoot() string {
 	root, err := filepath.Abs("../..")
@@ -56,8 +59,8 @@ func moduleRoot() string {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if bin, err := built(); !testing.Short() && err == nil {
-		_ = os.RemoveAll(filepath.Dir(bin)) // in the system's temporary folder
+	if builtIn != "" {
+		_ = os.RemoveAll(builtIn)
 	}
 	os.Exit(code)
 }
