@@ -285,7 +285,9 @@ func TestPageSurvivesAKill(t *testing.T) {
 	p.do(chromedp.Reload())
 	p.isDown(false)
 	p.see(el("#me .self-name", "Maya"))
-	p.seeWithin(toolLimit, newest.el(".small", "survived 1 restart"))
+	p.seeWithin(toolLimit, newest.el(".small", "conversation 1 · survived 1 restart"))
+	p.see(newest.el(".content", "it was interrupted"))
+	p.gone(el("#log .btn", "Stop"))
 	p.screenshot("22-answered-after-all")
 	if n := p.messages(""); n != 1 {
 		t.Errorf("the channel shows %v messages", n)
