@@ -48,6 +48,11 @@ class Actor extends DurableObject {
   }
 
   // counters tells what this object did since it was made, for tests.
+  // reset ends this object as a deploy does, in a test build.
+  reset() {
+    rig.reset(this.ctx);
+  }
+
   counters() {
     return this.tally;
   }

@@ -227,17 +227,17 @@ func (d *deployment) await(actor, kind string) event {
 	return found
 }
 
-// until polls until ok, for half a minute.
+// until polls until ok, for a minute: twice the time after which an alarm looks after what a dead object had in flight.
 func (d *deployment) until(ok func() bool) {
 	d.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {
 		select {
 		case <-ctx.Done():
-			d.t.Fatal("that did not happen within half a minute")
+			d.t.Fatal("that did not happen within a minute")
 		case <-tick.C:
 		}
 	}

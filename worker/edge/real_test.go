@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -179,6 +180,23 @@ func TestTurnWithTheRealCore(t *testing.T) {
 	delete(w.options.Env, "HOLDFAST_RIG_KILL")
 	w.run()
 	w.shown("the second answer") // without another word from anybody
+}
+
+// A deploy resets the object in the middle of a model call: its memory and its effects are gone, the turn goes on by
+// itself under a new owner, and is answered once.
+func TestF29_AResetInTheMiddleOfATurn(t *testing.T) {
+	w := startWhole(t)
+	w.ask("!slow 5000\n!say after the deploy")
+	w.shown("thinking") // the run card, while the model is called
+	w.request("POST", "/rig/reset?actor="+url.QueryEscape(w.actor), nil, nil)
+	w.shown("after the deploy\n-# ") // the answer and its footer
+	if got := w.tally(w.actor).Events; got["start"] != 1 {
+		t.Errorf("%v: the object that answered began with one start", got)
+	}
+	view := w.control("GET", "/channels/"+w.info.Channel+"?user=maya", "")
+	if n := strings.Count(view, "after the deploy\\n-#"); n != 1 {
+		t.Errorf("%d answers are shown: %s", n, view)
+	}
 }
 
 // F31 at its true length: past the 140 s after which the platform evicts an object that had no event.

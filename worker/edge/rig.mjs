@@ -8,3 +8,5 @@ export function committed() {}
 export function effect() {}
 
 export function handle() {}
+
+export function reset() {}

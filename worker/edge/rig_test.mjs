@@ -61,10 +61,19 @@ export function effect(env, ctx, when, point) {
   return ctx.storage.sync().then(() => scheduler.wait(5)).then(() => die(env));
 }
 
+// reset gives the object up in the middle of whatever it does: memory and effects in flight are gone, storage stays.
+export function reset(ctx) {
+  ctx.abort("a deploy");
+}
+
 // handle answers the requests under /rig/.
 export async function handle(url, env) {
   if (url.pathname === "/rig/core") return Response.json({ boots: core.boots, memory: core.memory });
   if (url.pathname === "/rig/counters") return Response.json(await stub(env, url.searchParams.get("actor")).counters());
+  if (url.pathname === "/rig/reset") {
+    await stub(env, url.searchParams.get("actor")).reset().catch(() => {}); // the call ends with the object
+    return new Response(null, { status: 204 });
+  }
   if (url.pathname === "/rig/deliver") {
     const { searchParams: q } = url;
     return Response.json(await stub(env, q.get("actor")).deliver(q.get("type"), q.get("data") ?? undefined));
