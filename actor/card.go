@@ -80,10 +80,15 @@ func (w *work) runCard(t turn) render.Run {
 	run := render.Run{Job: jobName(t.ID), Started: t.Started, Restarts: int(t.Restarts), StopID: w.anchorID("s", t.ID), UserNote: t.Notice,
 		Tokens: t.Tokens, MicroDollars: t.Micros}
 	run.Phase, run.Steps = w.steps(t)
+	if run.Phase == waitingForApproval {
+		run.PhaseIn = w.elsewhere(t)
+	}
 	run.Joined = int(w.queued(t.Conversation))
 	run.Notice = w.remark(t.ID)
 	return run
 }
+
+const waitingForApproval = "waiting for approval"
 
 // maxSteps is how many of a turn's latest calls the card lists.
 const maxSteps = 15
@@ -99,7 +104,7 @@ func (w *work) steps(t turn) (phase string, steps []render.Step) {
 		case render.StepRunning:
 			phase = "running " + call.Tool
 		case render.StepWaiting:
-			phase = "waiting for approval"
+			phase = waitingForApproval
 		}
 		if call.State == stateReady && decode[toolState](call.Checkpoint).Since != 0 {
 			phase = "waiting for a runner to connect"
@@ -110,6 +115,16 @@ func (w *work) steps(t turn) (phase string, steps []render.Step) {
 		phase = "starting"
 	}
 	return phase, steps
+}
+
+// elsewhere says where a turn's cards are when that is not where its anchor is: in the thread under it.
+func (w *work) elsewhere(t turn) string {
+	c, ok := w.conversation(t.Conversation)
+	anchor, shown := w.deliveryOf(t.ID, deliverAnchor)
+	if !ok || !shown || c.Place == "" || c.Place == anchor.Channel {
+		return ""
+	}
+	return c.Place
 }
 
 func (w *work) step(t task) render.Step {

@@ -58,6 +58,27 @@ func TestResumeAfterTheThreadWasDeleted(t *testing.T) {
 	w.want("shown", fmt.Sprint(len(w.discord.in(other))), "1")
 }
 
+// In a channel /resume points to the thread that is still there, and opens one where it is gone.
+func TestResumeInAChannel(t *testing.T) {
+	w := newWorld(t)
+	w.ask("1300000000000001001", "remember 7421")
+	w.run(60_000)
+	thread := w.one(`SELECT place FROM conversation`)
+	resume := func(key string) string {
+		w.must(EventInteraction, Interaction{Key: key, Kind: KindResume, User: User{ID: maya}, Place: Place{Guild: guildID, Channel: channelID}, Conversation: "1"})
+		return string(w.reply.Body)
+	}
+	if told := resume("11"); !strings.Contains(told, "#"+thread) {
+		t.Fatalf("told: %s", told)
+	}
+	w.must(EventGateway, GatewayEvent{ID: "s:1", Type: "THREAD_DELETE", Place: Place{Guild: guildID, Channel: thread, Type: 11, Parent: channelID}})
+	resume("12")
+	w.run(60_000)
+	if place := w.one(`SELECT place FROM conversation`); place == thread || !w.discord.threads[place] {
+		t.Fatalf("the conversation is in %s, the threads are %v", place, w.discord.threads)
+	}
+}
+
 // An answer longer than an event comes in parts, is decoded as it comes, and is refused when one is missing.
 func TestALongAnswerComesInParts(t *testing.T) {
 	w := newWorld(t)

@@ -28,6 +28,10 @@ func (w *work) resume(in Interaction) error {
 		w.ephemeral("A turn is running in this thread. Stop it first, or wait.")
 		return nil
 	}
+	if !in.Place.Thread() && w.openThreadOf(c) {
+		w.ephemeral("Conversation %d is in <#%s>: go on there. Use /resume in another thread to move it.", c.ID, c.Place)
+		return nil
+	}
 	note := fmt.Sprintf("Conversation %d continues here: %s", c.ID, c.Title)
 	if in.Place.Thread() {
 		w.attach(&c, in.Place.Channel)
@@ -40,6 +44,12 @@ func (w *work) resume(in Interaction) error {
 	}
 	w.event("conversation.resumed", 0, fmt.Sprint(c.ID), "")
 	return nil
+}
+
+// openThreadOf says whether a conversation has a thread that people can go on in.
+func (w *work) openThreadOf(c conversation) bool {
+	_, ok := w.tx.Row(`SELECT 1 FROM thread WHERE id = ? AND conversation = ? AND state IN ('open','archived')`, c.Place, c.ID)
+	return ok && c.Place != c.Channel
 }
 
 // mayResume admits conversations begun in this channel or its threads, and the caller's own.

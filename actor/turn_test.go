@@ -392,6 +392,9 @@ func pushWorld(t *testing.T) *world {
 	w.ask("1300000000000001001", "push it")
 	w.run(5_000)
 	w.want("approval", w.one(`SELECT state FROM task WHERE kind = 'approval'`), stateWaiting)
+	if run := w.discord.in(channelID)[0].body.Content; !strings.Contains(run, "waiting for approval in <#"+w.one(`SELECT place FROM conversation`)+">") {
+		t.Fatalf("the run card does not lead to the approval: %s", run)
+	}
 	return w
 }
 

@@ -67,6 +67,9 @@ func RunCard(r Run) Message {
 	head := "**Working**"
 	if r.Phase != "" {
 		head += " · " + escape(oneLine(r.Phase, 120))
+		if r.PhaseIn != "" {
+			head += " in <#" + r.PhaseIn + ">"
+		}
 	}
 	head += " · job " + inline(r.Job, 40)
 	if r.Started > 0 {

@@ -101,6 +101,7 @@ type Run struct {
 	Job      string // "7a4"
 	Started  int64  // unix ms, shown by Discord's relative timestamp
 	Phase    string // one line: "thinking", "waiting for approval", "waiting for a runner"
+	PhaseIn  string // channel id where what the phase waits for is shown, when that is elsewhere
 	Steps    []Step
 	Joined   int // messages that joined or wait: "+1 message"
 	Restarts int
