@@ -38,6 +38,7 @@ var mention = regexp.MustCompile(`<@[!&]?(\d+)>`)
 
 func (w *work) messageCreated(g GatewayEvent) (status, reason string) {
 	c, owned := w.conversationAt(g.Place.Channel)
+	owned = owned || w.threadUnderReview(g.Place.Channel)
 	called := slices.Contains(g.Mentions, w.cfg.ApplicationID)
 	text := strings.TrimSpace(strings.NewReplacer("<@"+w.cfg.ApplicationID+">", "", "<@!"+w.cfg.ApplicationID+">", "").Replace(g.Content))
 	switch {

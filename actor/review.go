@@ -128,6 +128,15 @@ func (w *work) keepForReview(g GatewayEvent) (status, reason string) {
 	return StatusCommitted, "kept for review"
 }
 
+// threadUnderReview says that a thread is the one of a message under review: what is said there belongs to it.
+func (w *work) threadUnderReview(thread string) bool {
+	if w.meta["review"] == "" {
+		return false
+	}
+	_, ok := w.tx.Row(`SELECT 1 FROM review WHERE key = ? AND verdict IN ('unknown','absent','begun','unclear')`, thread)
+	return ok
+}
+
 // reviewChanged lets the author change or withdraw a message that is under review, as one that is queued.
 func (w *work) reviewChanged(g GatewayEvent) {
 	for _, item := range w.reviewItems(`key = ? AND submission IS NULL AND verdict IN ('unknown','absent','begun','unclear')`, g.Message) {
@@ -216,7 +225,8 @@ func (w *work) reviewOp(who Principal, a reviewArgs) error {
 func (w *work) review() Review {
 	r := Review{Mode: w.meta["review"], Items: []ReviewItem{}}
 	for _, row := range w.tx.Rows(`SELECT r.key, r.verdict, r.found, r.event, r.created_wall, s.id, s.author_name, s.content
-		FROM review r LEFT JOIN submission s ON s.id = r.submission ORDER BY r.id DESC LIMIT ?`, maxLimit) {
+		FROM review r LEFT JOIN submission s ON s.id = r.submission 
+		ORDER BY r.verdict IN ('unknown','absent','begun','unclear') DESC, r.id DESC LIMIT ?`, maxLimit) {
 		item := ReviewItem{ID: jobName(row.Int(5)), Verdict: row.Str(1), Found: row.Str(2), Created: row.Int(4), Author: row.Str(6), Text: oneLine(row.Str(7), 80)}
 		if row.Null(5) {
 			g := decode[GatewayEvent](row.Str(3))

@@ -268,6 +268,35 @@ func TestF36_MessagesNewerThanTheBackup(t *testing.T) {
 	}
 }
 
+// What was said in a thread of the rolled back time still belongs to its conversation.
+func TestF36_ConversationsGoOnWhereTheyWereRead(t *testing.T) {
+	const id = "1300000000000001013"
+	for _, answered := range []bool{true, false} {
+		p := newPast(t)
+		p.backup()
+		if answered {
+			p.say(id, channelID, "<@"+appID+"> what changed?", appID)
+			p.rest()
+		}
+		p.discord.threads[id] = true // or nobody could have written there
+		p.restore()
+		p.say(id, channelID, "<@"+appID+"> what changed?", appID)
+		p.want("what follows", p.say("1300000000000009500", id, "and then?").Status, StatusCommitted)
+		p.rest()
+		var last string
+		p.model = func(_ int, body string) (int, string) { last = body; return 200, say("Then it did.") }
+		p.mustDecide("", decideContinue)
+		p.rest()
+		p.want("conversations", p.one(`SELECT count(*) FROM conversation`), "1")
+		if !strings.Contains(last, "what changed?") || !strings.Contains(last, "and then?") || strings.Contains(last, "I heard you.") != answered {
+			t.Errorf("answered %t: the model read %s", answered, last)
+		}
+		if answered && strings.Contains(last, "-# ") {
+			t.Errorf("the model read the small print: %s", last)
+		}
+	}
+}
+
 func TestF36_LateMessagesAreLookedUpAfterTheReleaseToo(t *testing.T) {
 	const answered, unanswered = "1300000000000001013", "1300000000000001014"
 	p := newPast(t)
