@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"runtime"
-	"runtime/debug"
 	"sync"
 
 	"crypto/rand"
@@ -68,7 +67,6 @@ func NewWazero(ctx context.Context, module []byte, opts WazeroOptions) (*Wazero,
 		return nil, errors.Join(err, w.Close(ctx))
 	}
 	w.idle = append(w.idle, first)
-	debug.FreeOSMemory() // compiling leaves more garbage than all that is kept
 	return w, nil
 }
 
@@ -186,7 +184,7 @@ func (w *Wazero) boot(ctx context.Context) (*instance, error) {
 		return nil, fmt.Errorf("entropy: %w", err)
 	}
 	in.random.Seed(seed)
-	in.ctx = context.WithValue(context.WithoutCancel(ctx), instanceKey{}, in)
+	in.ctx = withMemory(context.WithValue(context.WithoutCancel(ctx), instanceKey{}, in))
 	mod, err := w.runtime.InstantiateModule(in.ctx, w.module, in.config())
 	if err != nil {
 		return nil, fmt.Errorf("start core.wasm: %w%s", err, in.said())

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -87,6 +88,7 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 	if err := h.open(); err != nil {
 		return nil, err
 	}
+	debug.FreeOSMemory() // compiling the core leaves more garbage than all that is kept
 	orphaned := h.index.InFlight()
 	h.index.Start(h.wake)
 	h.background(func() {
