@@ -148,3 +148,13 @@ func TestDeal(t *testing.T) {
 		t.Errorf("%d lists: %d, %d, %d", len(lists), len(lists[0]), len(lists[1]), len(lists[2]))
 	}
 }
+
+func TestMemory(t *testing.T) {
+	r, err := memory(os.Getpid())
+	if err != nil || r.own < 1<<20 || r.all <= r.own {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := memory(1 << 30); err == nil {
+		t.Error("a process that is not there has memory")
+	}
+}

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -117,16 +116,28 @@ func (c *child) stop() error {
 	return errors.Join(c.stdin.Close(), c.cmd.Wait())
 }
 
-// memory is what the process holds of the machine's memory, in bytes: its resident set.
-func memory(pid int) (int64, error) {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+// resident is a process's memory in bytes.
+type resident struct {
+	own int64 // nobody else can have it
+	all int64 // with the pages of its program's file, which the system drops when it needs room
+}
+
+func memory(pid int) (r resident, err error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return 0, err
+		return r, err
 	}
-	fields := strings.Fields(string(raw))
-	if len(fields) < 2 {
-		return 0, fmt.Errorf("statm says %q", raw)
+	for line := range strings.Lines(string(raw)) {
+		var kb int64
+		if n, _ := fmt.Sscanf(line, "RssAnon: %d kB", &kb); n == 1 {
+			r.own = kb << 10
+		}
+		if n, _ := fmt.Sscanf(line, "VmRSS: %d kB", &kb); n == 1 {
+			r.all = kb << 10
+		}
 	}
-	pages, err := strconv.ParseInt(fields[1], 10, 64)
-	return pages * int64(os.Getpagesize()), err
+	if r.own == 0 || r.all == 0 {
+		return r, fmt.Errorf("process %d: no memory in its status", pid)
+	}
+	return r, nil
 }
