@@ -360,44 +360,122 @@ func TestF36_DiscordCannotTell(t *testing.T) {
 	}
 }
 
+// lose lets the time that will be rolled back go on to just before its answer is shown.
+func (p *past) lose() {
+	p.t.Helper()
+	p.discord.fail = func(e Effect) (int, string, bool) {
+		if e.Point == PointEdit {
+			return 500, "", true
+		}
+		return p.look(e)
+	}
+	for range 200 {
+		if len(p.effects) == 0 {
+			if p.alarm == nil || p.one(`SELECT state FROM submission`) == "done" {
+				break
+			}
+			p.now = max(p.now+1, *p.alarm)
+			p.must(EventWake, nil)
+			continue
+		}
+		e := p.effects[0]
+		p.effects = p.effects[1:]
+		p.sent(e)
+		p.now += 5
+		p.perform(e)
+	}
+	p.want("the lost time's answer", p.one(`SELECT state FROM submission`), "done")
+	p.discord.fail = p.look
+}
+
 // The runner's journal is of the time that was rolled back: no attempt may be taken for one of then, and what may
 // have run does not run again.
 func TestF36_NoToolRunsAgainAndNoEpochRepeats(t *testing.T) {
-	for _, c := range []struct{ tool, runs string }{{"bash", "1"}, {"read", "2"}} {
-		t.Run(c.tool, func(t *testing.T) {
+	for _, c := range []struct {
+		name, tool string
+		reach      func(p *past) // where the backup is made
+		runs       string
+	}{
+		{"the call is on its way", "bash", func(p *past) { p.effects = append([]Effect{p.runUntil(PointIntent)}, p.effects...) }, "1"},
+		{"a safe one is", "read", func(p *past) { p.effects = append([]Effect{p.runUntil(PointIntent)}, p.effects...) }, "2"},
+		{"the call waits for a runner", "bash", func(p *past) { p.disconnect(); p.run(5_000) }, "1"},
+		{"the call is not yet made", "bash", func(p *past) { p.effects = append([]Effect{p.runUntil(PointModel)}, p.effects...) }, "2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
 			p := newPast(t)
 			p.connect()
 			p.operator(OpConfig, Settings{Policy: json.RawMessage(askPolicy)})
 			p.model = toolThenSay(c.tool, `{"command":"make","path":"x"}`)
 			p.ask("1300000000000001001", "build it")
-			e := p.runUntil(PointIntent) // the frame is on its way: the backup knows of no start
+			c.reach(p)
 			p.backup()
-			p.sent(e)
-			p.perform(e)
-			p.runner.hold = true
-			p.discord.fail = func(e Effect) (int, string, bool) { // the lost time does not get to its answer
-				if e.Point == PointEdit {
-					return 500, "", true
-				}
-				return p.look(e)
+			if p.runner.socket == "" {
+				p.connect()
 			}
-			p.run(20_000)
-			p.discord.fail = p.look
-			p.runner.hold = false
+			p.lose()
+			p.want("runs in the lost time", fmt.Sprint(p.runner.runs[c.tool]), "1")
 			p.restore()
 			p.connect()
 			p.rest()
 			p.want("verdict", p.verdicts(), verdictBegun)
 			p.mustDecide("1", decideContinue)
 			p.mustDecide("", decideContinue)
-			p.rest()
+			p.rest() // checks that no attempt was sent twice
 			p.want("runs", fmt.Sprint(p.runner.runs[c.tool]), c.runs)
 			p.want("state", p.one(`SELECT state FROM submission`), "done")
 			p.want("messages", p.messages(), "1")
 			p.ask("1400000000000001001", "and again")
-			p.rest() // checks that no attempt was sent twice
+			p.rest()
+			p.want("the next one", p.one(`SELECT state FROM submission WHERE id = 2`), "done")
 		})
 	}
+}
+
+// An anchor that the backup does not know is found by the interaction that it answers and taken over; one that was
+// never there is made.
+func TestF36_AnAnchorIsAdoptedOrMade(t *testing.T) {
+	for _, sent := range []bool{true, false} {
+		p := newPast(t)
+		p.ask("1300000000000001001", "hello")
+		e := p.runUntil(PointAck)
+		p.backup()
+		want := verdictAbsent
+		if sent {
+			p.perform(e)
+			p.runUntil(PointModel)
+			want = verdictBegun
+		}
+		p.restore()
+		p.rest()
+		p.want("verdict", p.verdicts(), want)
+		if sent {
+			p.mustDecide("1", decideContinue)
+		}
+		p.mustDecide("", decideContinue)
+		p.rest()
+		p.want("messages", p.messages(), "1")
+		p.want("state", p.one(`SELECT state FROM submission`), "done")
+		if shown := p.discord.in(channelID)[0].body.Content; !strings.Contains(shown, "I heard you.") {
+			t.Errorf("sent %t: shown %q", sent, shown)
+		}
+	}
+}
+
+// What was about to be created when the backup was made has been since: it is not created again.
+func TestF36_NoPartOfAnAnswerComesTwice(t *testing.T) {
+	p := newPast(t)
+	p.model = func(int, string) (int, string) { return 200, say(strings.Repeat("A long answer of many lines.\n", 150)) }
+	p.ask("1300000000000001001", "hello")
+	e := p.runUntil(PointEdit)
+	p.want("chunks to come", p.one(`SELECT count(*) > 0 FROM delivery WHERE kind = 'chunk' AND due IS NOT NULL`), "1")
+	p.backup()
+	p.perform(e)
+	p.rest()
+	messages := p.messages()
+	p.restore()
+	p.mustDecide("", decideContinue)
+	p.rest()
+	p.want("messages", p.messages(), messages)
 }
 
 func TestF36_PeopleAreToldAndOldButtonsAreVoid(t *testing.T) {

@@ -2,6 +2,8 @@ package host
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"testing"
 
 	"holdfast/actor"
@@ -33,5 +35,19 @@ func BenchmarkEvent(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkBackup is the backup of a hundred small workspaces, each copied and checked.
+func BenchmarkBackup(b *testing.B) {
+	c := newTown(b)
+	s := c.real("")
+	for i := range 100 {
+		s.configure(fmt.Sprintf("w%d", i))
+	}
+	for b.Loop() {
+		if _, err := s.Backup(context.Background(), io.Discard); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

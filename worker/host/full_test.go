@@ -148,6 +148,9 @@ func (s *site) stillReadable(why string, jobs int) {
 			s.t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
+	if status, body := s.operator("POST", "/v1/backup", ""); status != 503 || !strings.Contains(body, "no room") {
+		s.t.Errorf("a backup: %d %.200s", status, body)
+	}
 	if status, body := s.do("GET", "/healthz", ""); status != 200 {
 		s.t.Errorf("healthz: %d %s", status, body)
 	}
