@@ -119,6 +119,17 @@ fuzz: ## run every fuzz target for FUZZTIME (30s)
 bench: core build/holdfast node ## measure beside floors; writes build/bench.md and fails on a broken bound (ARGS="-only ack")
 	$(GO) run ./bench $(ARGS)
 
+# Seeds of the simulator; it prints a coverage table, and for a failing seed one command that plays it again.
+SEEDS ?= 10000
+
+.PHONY: sim
+sim: ## simulate whole deployments on SEEDS seeded schedules (10000)
+	$(GO) run ./actor/sim/cmd -seeds $(SEEDS)
+
+.PHONY: sim-mutants
+sim-mutants: ## check that the simulator catches each planted defect within 2000 seeds
+	$(GO) run -tags mutants ./actor/sim/cmd -mutants -seeds 2000
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf build $(EMBEDDED)

@@ -7,6 +7,7 @@ type Mutant struct{ Name, Defect string }
 const (
 	mutantLateJournal = "runner: the journal is written after the start"
 	mutantEarlyResult = "runner: a result leaves before the journal has it"
+	mutantTwice       = "runner: a call is executed twice"
 )
 
 // Mutants are all planted defects.
@@ -49,4 +50,5 @@ var Mutants = []Mutant{
 	{"the clock goes back", "with the host's"},
 	{mutantLateJournal, "so a call that ran may run again"},
 	{mutantEarlyResult, "so a result that was sent may be lost"},
+	{mutantTwice, "whatever the journal says"},
 }

@@ -263,6 +263,9 @@ func (r *runner) execute(o protocol.Output) {
 	w := r.space.world
 	r.running[o.Key] = true
 	r.space.checkStart(o.Frame)
+	if w.opts.Mutant == mutantTwice {
+		r.space.checkStart(o.Frame)
+	}
 	took := w.between("tool", 1, 3_000)
 	if w.pick("tool", 10) == 0 {
 		took = w.between("tool", 1, 150_000)

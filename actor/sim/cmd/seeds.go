@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"strings"
 	"sync"
@@ -76,10 +75,12 @@ func (t *total) add(o options, s sim.Options, r sim.Report) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.runs++
-	maps.Copy(t.coverage, added(t.coverage, r.Coverage))
+	for name, n := range r.Coverage {
+		t.coverage[name] += n
+	}
 	if r.Violation != "" {
 		t.failures++
-		report(o, s, r)
+		fmt.Print(failure(o, s, r))
 	}
 	if t.runs%100 == 0 {
 		fmt.Fprintf(os.Stderr, "\r%d played, %d failed, %.0f ms each", t.runs, t.failures, float64(time.Since(t.began).Milliseconds())/float64(t.runs))
@@ -87,19 +88,12 @@ func (t *total) add(o options, s sim.Options, r sim.Report) bool {
 	return t.failures < mostFailures
 }
 
-func added(sum, more map[string]int) map[string]int {
-	out := map[string]int{}
-	for name, n := range more {
-		out[name] = sum[name] + n
-	}
-	return out
-}
-
-// report shows a failing seed with one command that plays it again: the shrunk schedule, and what happens in it.
-func report(o options, s sim.Options, r sim.Report) {
-	fmt.Printf("\nseed %d, %d steps, %d decisions: %s\n", r.Seed, r.Steps, len(r.Fired), r.Violation)
+// failure tells of a failing seed with one command that plays it again: the shrunk schedule, and what happens in it.
+func failure(o options, s sim.Options, r sim.Report) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nseed %d, %d steps, %d decisions: %s\n", r.Seed, r.Steps, len(r.Fired), r.Violation)
 	if s.Force.Class != "" {
-		fmt.Printf("  with %s\n", s.Force)
+		fmt.Fprintf(&b, "  with %s\n", s.Force)
 	}
 	short := r
 	if o.budget > 0 {
@@ -109,16 +103,13 @@ func report(o options, s sim.Options, r sim.Report) {
 	for _, d := range short.Fired {
 		only = append(only, d.String())
 	}
-	tags := ""
+	fmt.Fprintf(&b, "  shrunk to %d steps, %d decisions: %s\n", short.Steps, len(short.Fired), short.Violation)
+	tags, mutant := "", ""
 	if s.Mutant != "" {
-		tags = "-tags mutants "
+		tags, mutant = "-tags mutants ", fmt.Sprintf(" -mutant '%s'", s.Mutant)
 	}
-	fmt.Printf("  shrunk to %d steps, %d decisions: %s\n", short.Steps, len(short.Fired), short.Violation)
-	fmt.Printf("  replay: go run %s./actor/sim/cmd -from %d -faults %g", tags, r.Seed, o.faults)
-	if s.Mutant != "" {
-		fmt.Printf(" -mutant '%s'", s.Mutant)
-	}
-	fmt.Printf(" -only '%s'\n", strings.Join(only, ","))
+	fmt.Fprintf(&b, "  replay: go run %s./actor/sim/cmd -from %d -faults %g%s -only '%s'\n", tags, r.Seed, o.faults, mutant, strings.Join(only, ","))
+	return b.String()
 }
 
 // playEveryCommit kills the host before and after each commit and each effect of each seed, in turn.
