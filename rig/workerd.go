@@ -45,6 +45,9 @@ func (h WorkerdHost) Start(ctx context.Context, s *Stage, t Trap) (Edge, error) 
 	if t.Kill != "" {
 		env["HOLDFAST_RIG_KILL"] = t.Kill
 	}
+	if t.Stall != "" {
+		env["HOLDFAST_RIG_STALL"] = t.Stall + " " + t.For.String()
+	}
 	e := &workerdEdge{log: &tail{}, down: make(chan struct{})}
 	e.process, err = workerd.Start(context.WithoutCancel(ctx), workerd.Options{
 		Bin: h.Workerd, Dir: filepath.Join(s.Dir, "edge"), Port: s.Port, CoreWasm: h.Core, Env: env, Rig: true, Log: e.log,
