@@ -89,8 +89,6 @@ func (w *work) beginReview() {
 	w.setMeta("review", reviewOn)
 	w.event("workspace.restored", 0, w.meta["incarnation"], "")
 	w.tx.Exec(`DELETE FROM review`) // of an earlier restore that this backup was made after
-	// A runner's journal proves nothing about a task that may have gone on since (spec 3.6).
-	w.tx.Exec(`UPDATE task SET checkpoint = json_set(checkpoint, '$.started', json('true')) WHERE kind = 'tool' AND state = 'running'`)
 	// Creates that were on their way have probably arrived since; an edit may be repeated.
 	w.tx.Exec(`UPDATE delivery SET state = 'unknown', reason = 'the workspace was restored: it may be there', due = NULL, owner = '', token = ''
 		WHERE due IS NOT NULL AND (op IN ('create','original','delete') OR op = 'thread' AND message IS NULL)

@@ -242,6 +242,21 @@ func TestF36_AJobCanBeStopped(t *testing.T) {
 	}
 }
 
+func TestF36_WhatIsQueuedWaitsForTheReleaseToo(t *testing.T) {
+	p := newPast(t)
+	for n := range maxUserTurns + 1 {
+		p.ask(fmt.Sprint(1300000000000001001+n), "hello")
+	}
+	p.backup()
+	p.restore()
+	p.mustDecide("1", decideStop)
+	p.want("turns", p.one(`SELECT count(*) FROM turn`), fmt.Sprint(maxUserTurns))
+	p.rest()
+	p.mustDecide("", decideContinue)
+	p.rest()
+	p.want("states", p.one(`SELECT group_concat(state ORDER BY id) FROM submission`), "unanswered,done,done")
+}
+
 // A message that came after the backup: answered then, it is never answered again; otherwise once, when released.
 func TestF36_MessagesNewerThanTheBackup(t *testing.T) {
 	const first, second = "1300000000000001013", "1300000000000001014"
@@ -464,7 +479,9 @@ func TestF36_AnAnchorIsAdoptedOrMade(t *testing.T) {
 // What was about to be created when the backup was made has been since: it is not created again.
 func TestF36_NoPartOfAnAnswerComesTwice(t *testing.T) {
 	p := newPast(t)
-	p.model = func(int, string) (int, string) { return 200, say(strings.Repeat("A long answer of many lines.\n", 150)) }
+	p.model = func(int, string) (int, string) {
+		return 200, say(strings.Repeat("A long answer of many lines.\n", 150))
+	}
 	p.ask("1300000000000001001", "hello")
 	e := p.runUntil(PointEdit)
 	p.want("chunks to come", p.one(`SELECT count(*) > 0 FROM delivery WHERE kind = 'chunk' AND due IS NOT NULL`), "1")
