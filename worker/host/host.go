@@ -90,6 +90,9 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 	}
 	debug.FreeOSMemory() // compiling the core leaves more garbage than all that is kept
 	orphaned := h.index.InFlight()
+	if len(orphaned) > 0 {
+		h.opts.Log.Info("host.start.resumes", "actors", len(orphaned))
+	}
 	h.index.Start(h.wake)
 	h.background(func() {
 		for _, name := range orphaned {
@@ -117,6 +120,9 @@ func (h *Host) open() (err error) {
 			err = errors.Join(err, h.lock.release(false))
 		}
 	}()
+	if err = h.sweep(); err != nil {
+		return err
+	}
 	if h.index, err = alarm.Open(filepath.Join(h.opts.Data, alarmsFile), h.opts.Clock, sqlite.Options{Key: h.opts.Key}); err != nil {
 		return err
 	}
