@@ -66,6 +66,9 @@ func TestF36_BackupRestoreReview(t *testing.T) {
 	after := upWith(t, dir, key)
 	defer after.down()
 	after.poll("a verdict", func() bool { return strings.Contains(after.verb("review").out, "answered") })
+	if r := after.verb("status"); !strings.Contains(r.out, "restored and in review") {
+		t.Errorf("status: %+v", r)
+	}
 	after.ask("maya", "!say Too early.")
 	after.eventually("restored from a backup")
 	if r := after.verb("review", "zz", "--stop"); r.code != exitNotFound {

@@ -14,11 +14,16 @@ import (
 
 // workspaceStatus is what a workspace says of itself (op status).
 type workspaceStatus struct {
-	Now     int64 `json:"now"`
-	Queued  int64 `json:"queued"`
-	Running int64 `json:"running"`
-	Oldest  int64 `json:"oldest_unsettled"` // unix ms, 0 for none
-	Runner  struct {
+	Now     int64  `json:"now"`
+	Queued  int64  `json:"queued"`
+	Running int64  `json:"running"`
+	Oldest  int64  `json:"oldest_unsettled"` // unix ms, 0 for none
+	Storage string `json:"storage"`          // "ok", or why nothing can be written
+	Review  struct {
+		On   bool  `json:"on"`
+		Open int64 `json:"open"`
+	} `json:"review"`
+	Runner struct {
 		Connected bool   `json:"connected"`
 		Name      string `json:"name"`
 		Project   string `json:"project"`
@@ -54,6 +59,7 @@ func printStatus(out io.Writer, raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &l); err != nil {
 		return err
 	}
+	var notes []string
 	w := table(out, "WORKSPACE", "RUNNER", "PROJECT", "SANDBOX", "RUNNING", "QUEUED", "OLDEST")
 	for _, x := range l.Workspaces {
 		name := x.Guild + "/" + x.Workspace
@@ -70,8 +76,26 @@ func printStatus(out io.Writer, raw json.RawMessage) error {
 			oldest = ago(s.Now - s.Oldest)
 		}
 		row(w, name, runner, s.Runner.Project, s.Runner.Sandbox, s.Running, s.Queued, oldest)
+		notes = append(notes, s.notes(name)...)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, n := range notes {
+		fmt.Fprintln(out, printable(n))
+	}
+	return nil
+}
+
+// notes are what somebody has to do about a workspace.
+func (s workspaceStatus) notes(name string) (notes []string) {
+	if s.Storage != "" && s.Storage != "ok" {
+		notes = append(notes, name+": "+s.Storage)
+	}
+	if s.Review.On {
+		notes = append(notes, fmt.Sprintf("%s: restored and in review, %d to decide: holdfast review --workspace %s", name, s.Review.Open, name))
+	}
+	return notes
 }
 
 // table begins a table with its headings.

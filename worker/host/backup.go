@@ -18,8 +18,8 @@ import (
 	"holdfast/worker/host/sqlite"
 )
 
-// tempDir holds the copy that is being added to a backup.
-const tempDir = "backup.tmp"
+// tempDirs hold the copy that is being added to a backup, each of one backup. A start removes what a crash left.
+const tempDirs = "backup-*.tmp"
 
 // Backup writes a backup of the whole data directory while it is served. Each actor is copied between two of its
 // events. Messages from actor to actor wait meanwhile, so the copies fit each other: what one has sent and the other
@@ -32,8 +32,8 @@ func (h *Host) Backup(ctx context.Context, w io.Writer) (*Manifest, error) {
 	defer h.backing.Unlock()
 	h.messages.Lock()
 	defer h.messages.Unlock()
-	temp := filepath.Join(h.opts.Data, tempDir)
-	if err := errors.Join(os.RemoveAll(temp), os.Mkdir(temp, 0o700)); err != nil {
+	temp, err := os.MkdirTemp(h.opts.Data, tempDirs)
+	if err != nil {
 		return nil, fmt.Errorf("backup: %w", err)
 	}
 	defer os.RemoveAll(temp)
@@ -44,6 +44,15 @@ func (h *Host) Backup(ctx context.Context, w io.Writer) (*Manifest, error) {
 	}
 	h.opts.Log.Info("host.backup.made", "files", len(b.out.manifest.Files), "damaged", len(b.out.manifest.Damaged))
 	return &b.out.manifest, nil
+}
+
+// sweep removes the copies of backups that a crash ended.
+func (h *Host) sweep() error {
+	left, err := filepath.Glob(filepath.Join(h.opts.Data, tempDirs))
+	for _, dir := range left {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	return err
 }
 
 // backup is one that is being made.

@@ -1,16 +1,12 @@
 package host
 
 import (
-	"archive/tar"
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -93,7 +89,7 @@ func TestABackupIsMadeWhileEverythingRuns(t *testing.T) {
 			for _, name := range names[:3] { // each workspace is woken at once: nothing is taken from the index on trust
 				again.eventually(name, "count(*)", "type = 'wake'", "[[1]]")
 			}
-			if left, _ := filepath.Glob(filepath.Join(s.opts.Data, tempDir)); len(left) > 0 {
+			if left, _ := filepath.Glob(filepath.Join(s.opts.Data, tempDirs)); len(left) > 0 {
 				t.Error("a copy was left behind")
 			}
 		})
@@ -179,143 +175,6 @@ func TestADamagedDatabaseIsLeftOut(t *testing.T) {
 	s.untouched(realWS, bad)
 }
 
-// entries takes a backup apart, for tests that put another one together.
-func entries(t *testing.T, backup []byte) (headers []*tar.Header, bodies [][]byte) {
-	t.Helper()
-	in := tar.NewReader(bytes.NewReader(backup))
-	for {
-		h, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			return headers, bodies
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		headers, bodies = append(headers, h), append(bodies, body)
-	}
-}
-
-func pack(t *testing.T, headers []*tar.Header, bodies [][]byte) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	w := tar.NewWriter(&out)
-	for i, h := range headers {
-		h.Size = int64(len(bodies[i]))
-		if err := w.WriteHeader(h); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write(bodies[i]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
-}
-
-func TestRestoreRefuses(t *testing.T) {
-	c := newTown(t)
-	s := c.real("")
-	s.configure("a")
-	good := s.backup()
-	newer := func() []byte { // the same with a database of a later program
-		if err := s.inTurn(context.Background(), realWS, func(r *resident) error {
-			if err := r.db.Begin(); err != nil {
-				return err
-			}
-			if _, err := r.db.Do(`UPDATE meta SET value = '99' WHERE key = 'schema'`, nil); err != nil {
-				return err
-			}
-			return r.db.Commit()
-		}); err != nil {
-			t.Fatal(err)
-		}
-		return s.backup()
-	}()
-	with := func(name string, kind byte) []byte {
-		headers, bodies := entries(t, good)
-		headers = append([]*tar.Header{{Name: name, Typeflag: kind, Linkname: "/etc/passwd", Mode: 0o600}}, headers...)
-		return pack(t, headers, append([][]byte{nil}, bodies...))
-	}
-	changed := func(i int, f func([]byte) []byte) []byte {
-		headers, bodies := entries(t, good)
-		bodies[i] = f(bodies[i])
-		return pack(t, headers, bodies)
-	}
-	spoilt := func() []byte { // whole as an archive, damaged as a database
-		headers, bodies := entries(t, good)
-		last := len(headers) - 1
-		old := checksum(bodies[0])
-		copy(bodies[0][8192:], bytes.Repeat([]byte("damage! "), 512))
-		bodies[last] = bytes.ReplaceAll(bodies[last], []byte(old), []byte(checksum(bodies[0])))
-		return pack(t, headers, bodies)
-	}
-	for name, c := range map[string]struct {
-		backup []byte
-		key    []byte
-		want   string
-	}{
-		"nothing":               {nil, nil, "no whole backup"},
-		"no tar":                {[]byte(strings.Repeat("hello ", 1000)), nil, "no whole backup"},
-		"cut in a database":     {good[:5000], nil, "no whole backup"},
-		"cut before its end":    {good[:len(good)-3000], nil, "no whole backup"},
-		"a changed byte":        {changed(0, func(b []byte) []byte { b[5000] ^= 1; return b }), nil, "no whole backup"},
-		"a shorter database":    {changed(0, func(b []byte) []byte { return b[:4096] }), nil, "no whole backup"},
-		"a manifest of nothing": {changed(2, func([]byte) []byte { return []byte(`{"format":1}`) }), nil, "no whole backup"},
-		"another format":        {changed(2, func(b []byte) []byte { return bytes.Replace(b, []byte(`"format": 1`), []byte(`"format": 2`), 1) }), nil, "format 2"},
-		"a file beside":         {with("actors/../../evil.db", tar.TypeReg), nil, "no whole backup"},
-		"an absolute path":      {with("/tmp/evil.db", tar.TypeReg), nil, "no whole backup"},
-		"a link":                {with("actors/directory_7.db", tar.TypeSymlink), nil, "no whole backup"},
-		"an odd actor":          {with("actors/workspace_x_a.db", tar.TypeReg), nil, "no whole backup"},
-		"a newer schema":        {newer, nil, "schema 99"},
-		"a damaged database":    {spoilt(), nil, "is damaged"},
-		"a key for nothing":     {good, make([]byte, sqlite.KeySize), "not encrypted"},
-	} {
-		dir := filepath.Join(t.TempDir(), "to")
-		_, err := Restore(bytes.NewReader(c.backup), RestoreOptions{Data: dir, Key: c.key, Now: time.Now()})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
-		}
-		if left, _ := os.ReadDir(dir); len(left) > 0 {
-			t.Errorf("%s: left %v behind", name, left)
-		}
-	}
-	if _, err := Restore(bytes.NewReader(good), RestoreOptions{Data: s.opts.Data, Now: time.Now()}); errs.CodeOf(err) != errs.Conflict {
-		t.Errorf("into a directory that is served: %v, want conflict", err)
-	}
-	s.configure("a") // it goes on
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, restoring), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	o := s.opts
-	o.Data = dir
-	if _, err := New(context.Background(), o); err == nil || !strings.Contains(err.Error(), "did not end") {
-		t.Errorf("a restore that did not end is served: %v", err)
-	}
-}
-
-func TestRestoreNeedsTheKey(t *testing.T) {
-	key, other := bytes.Repeat([]byte{3}, sqlite.KeySize), bytes.Repeat([]byte{4}, sqlite.KeySize)
-	s := open(t, "", func(o *Options) { o.Key = key })
-	s.must(ws, `{"trace":"x"}`)
-	backup := s.backup()
-	for name, c := range map[string]struct {
-		key  []byte
-		want string
-	}{"none": {nil, "is encrypted"}, "another": {other, "damaged"}} {
-		_, err := Restore(bytes.NewReader(backup), RestoreOptions{Data: filepath.Join(t.TempDir(), "to"), Key: c.key, Now: time.Now()})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
-		}
-	}
-}
-
 // TestF36_RestoredFromYesterdaysBackup goes through the whole host: what was answered since is not answered again,
 // what was not waits for an operator, and no nonce comes twice.
 func TestF36_RestoredFromYesterdaysBackup(t *testing.T) {
@@ -364,42 +223,4 @@ func TestF36_RestoredFromYesterdaysBackup(t *testing.T) {
 			t.Errorf("nonce %s came %d times", nonce, n)
 		}
 	}
-}
-
-func FuzzReadBackup(f *testing.F) {
-	var out bytes.Buffer
-	a := archiveWriter{tar: tar.NewWriter(&out), manifest: Manifest{Format: archiveFormat}}
-	path := filepath.Join(f.TempDir(), "x")
-	if err := os.WriteFile(path, []byte("body"), 0o600); err != nil {
-		f.Fatal(err)
-	}
-	for _, name := range []string{"actors/workspace_1_a.db", "actors/application.db", alarmsFile} {
-		if err := a.add(name, path, 0); err != nil {
-			f.Fatal(err)
-		}
-	}
-	if err := a.close(); err != nil {
-		f.Fatal(err)
-	}
-	f.Add(out.Bytes())
-	f.Add(out.Bytes()[:700])
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		seen := map[string]bool{}
-		m, err := ReadBackup(bytes.NewReader(raw), func(name string, r io.Reader) error {
-			if !filepath.IsLocal(name) || seen[name] {
-				t.Fatalf("the name %q came through", name)
-			}
-			seen[name] = true
-			return nil
-		})
-		// The law: what is taken for whole says of every file what it is.
-		if err == nil && len(m.Files) != len(seen) {
-			t.Fatalf("%d files in the manifest of %d", len(m.Files), len(seen))
-		}
-	})
-}
-
-func checksum(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
 }
