@@ -159,120 +159,11 @@ func TestF03_KilledBeforeTheAnchorIsSent(t *testing.T) {
 	w.want("runs", fmt.Sprint(w.runner.runs["bash"]), "1")
 }
 
-func TestF04_TheAnchorsConfirmationIsLost(t *testing.T) {
-	w := killAt(t, PointAck, true)
-	w.connect()
-	w.wantOneAnswer()
-	w.want("messages", fmt.Sprint(len(w.discord.in(channelID))), "1")
-}
-
 // A message's anchor is a create: within its window the nonce keeps it single, afterwards the mark finds it.
-func TestF04_ACreateIsSentOnceWhateverHappenedToItsAnswer(t *testing.T) {
-	for _, away := range []int64{1_000, 300_000} {
-		t.Run(fmt.Sprint(away), func(t *testing.T) {
-			w := newWorld(t)
-			w.say("1300000000000001013", channelID, "<@"+appID+"> hi", appID)
-			w.run(60_000)
-			w.say("1300000000000003000", "1300000000000001013", "what else is new?")
-			e := w.runUntil(PointAck)
-			w.discord.serve(w, e) // stored, and the answer is lost with the host
-			w.now += away
-			if away > nonceWindow {
-				clear(w.discord.nonces) // Discord has forgotten them by now
-			}
-			w.kill()
-			w.run(900_000)
-			w.want("answers", fmt.Sprint(len(w.discord.in("1300000000000001013"))), "2")
-			w.want("done", w.one(`SELECT count(*) FROM submission WHERE state = 'done'`), "2")
-		})
-	}
-}
-
 // What people write after the lost create must not move the look-up's beginning behind it.
-func TestF04_ALookUpBeginsBeforeTheLostCreate(t *testing.T) {
-	w := newWorld(t)
-	const thread = "1300000000000001013"
-	w.say(thread, channelID, "<@"+appID+"> hi", appID)
-	w.run(60_000)
-	w.say("1300000000000003000", thread, "what else is new?")
-	w.discord.serve(w, w.runUntil(PointAck)) // stored, and the answer is lost with the host
-	w.kill()
-	w.effects = nil // so is the repetition
-	w.discord.next += 5_000
-	w.say(w.discord.id(), thread, "are you there?")
-	w.now += 300_000
-	clear(w.discord.nonces)
-	w.kill()
-	w.run(900_000)
-	w.want("anchors made", fmt.Sprint(strings.Count(w.discord.all(), "I heard you.")), "3")
-	w.want("messages", fmt.Sprint(len(w.discord.in(thread))), "3")
-}
-
 // Also the very first message of a thread, where nothing of ours is known to be: the thread's own first message is.
-func TestF04_TheFirstMessageOfAThreadIsFoundAgain(t *testing.T) {
-	for _, stored := range []bool{true, false} {
-		w := newWorld(t)
-		w.say("1300000000000001013", channelID, "<@"+appID+"> hi", appID)
-		e := w.runUntil(PointAck)
-		w.discord.messages["1300000000000001014"] = &fakeMessage{id: "1300000000000001014", channel: "1300000000000001013"}
-		if stored {
-			w.discord.serve(w, e)
-		}
-		w.now += 300_000
-		clear(w.discord.nonces)
-		w.kill()
-		w.run(900_000)
-		w.want("messages", fmt.Sprint(len(w.discord.in("1300000000000001013"))), "2")
-		w.want("state", w.one(`SELECT state FROM submission`), "done")
-	}
-}
-
 // A look-up that is refused for now is made again: the create itself is not sent before it is proven absent.
-func TestF04_ALookUpThatIsRateLimitedIsMadeAgain(t *testing.T) {
-	w := newWorld(t)
-	const thread = "1300000000000001013"
-	w.say(thread, channelID, "<@"+appID+"> hi", appID)
-	w.run(60_000)
-	w.say("1300000000000003000", thread, "what else is new?")
-	w.discord.serve(w, w.runUntil(PointAck)) // stored, and the answer is lost with the host
-	w.now += 300_000
-	clear(w.discord.nonces)
-	limited := 0
-	w.discord.fail = func(e Effect) (int, string, bool) {
-		if e.Method == "GET" {
-			limited++
-		}
-		return 429, `{"message":"You are being rate limited.","retry_after":2}`, e.Method == "GET" && limited == 1
-	}
-	w.kill()
-	w.run(900_000)
-	w.want("messages", fmt.Sprint(len(w.discord.in(thread))), "2")
-	w.want("looked", fmt.Sprint(limited), "2")
-}
-
 // The refusal of a repeated create says nothing about the first one, which may still arrive.
-func TestF04_ARefusedRepetitionLeavesTheFirstUnknown(t *testing.T) {
-	w := newWorld(t)
-	const thread = "1300000000000001013"
-	w.say(thread, channelID, "<@"+appID+"> hi", appID)
-	w.run(60_000)
-	w.say("1300000000000003000", thread, "what else is new?")
-	first := w.runUntil(PointAck)
-	w.discord.fail = func(e Effect) (int, string, bool) {
-		return 429, `{"message":"You are being rate limited.","retry_after":2}`, e.Point == PointAck
-	}
-	w.kill()
-	w.perform(w.runUntil(PointAck)) // refused
-	w.discord.fail = func(Effect) (int, string, bool) { return 0, "", false }
-	w.discord.serve(w, first) // arrives late
-	w.now += 300_000
-	clear(w.discord.nonces)
-	w.kill()
-	w.run(900_000)
-	w.want("messages", fmt.Sprint(len(w.discord.in(thread))), "2")
-	w.want("state", w.one(`SELECT state FROM submission WHERE id = 2`), "done")
-}
-
 func TestF05_KilledDuringTheModelCall(t *testing.T) {
 	w := newWorld(t)
 	w.ask("1300000000000001001", "hello")
@@ -383,94 +274,6 @@ func TestF11_KilledAfterTheAnswerBeforeItsEdit(t *testing.T) {
 	w.want("calls", fmt.Sprint(w.calls), fmt.Sprint(calls))
 }
 
-func pushWorld(t *testing.T) *world {
-	w := newWorld(t)
-	w.connect()
-	yes := true
-	w.operator(OpConfig, Settings{Policy: json.RawMessage(askPolicy), SelfApprove: &yes})
-	w.model = toolThenSay("bash", `{"command":"git push origin main"}`)
-	w.ask("1300000000000001001", "push it")
-	w.run(5_000)
-	w.want("approval", w.one(`SELECT state FROM task WHERE kind = 'approval'`), stateWaiting)
-	if run := w.discord.in(channelID)[0].body.Content; !strings.Contains(run, "waiting for approval in <#"+w.one(`SELECT place FROM conversation`)+">") {
-		t.Fatalf("the run card does not lead to the approval: %s", run)
-	}
-	return w
-}
-
-func (w *world) approval() int64 {
-	return parseInt(w.one(`SELECT id FROM task WHERE kind = 'approval'`))
-}
-
-func TestF12_ACardOfAnEarlierProcessStillDecides(t *testing.T) {
-	w := pushWorld(t)
-	deadline := w.one(`SELECT json_extract(checkpoint, '$.expires') FROM task WHERE kind = 'approval'`)
-	w.kill()
-	w.connect()
-	w.run(5_000)
-	w.want("deadline", w.one(`SELECT json_extract(checkpoint, '$.expires') FROM task WHERE kind = 'approval'`), deadline)
-	w.want("press", w.press("a", w.approval(), maya), `{"type":6}`)
-	w.wantOneAnswer()
-	w.want("runs", fmt.Sprint(w.runner.runs["bash"]), "1")
-	if !strings.Contains(w.discord.all(), "@"+maya) {
-		t.Fatalf("the card does not say who approved: %s", w.discord.all())
-	}
-}
-
-func TestF13_KilledAfterTheApproval(t *testing.T) {
-	w := pushWorld(t)
-	w.press("a", w.approval(), maya)
-	w.kill()
-	w.connect()
-	w.wantOneAnswer()
-	w.want("runs", fmt.Sprint(w.runner.runs["bash"]), "1")
-}
-
-func TestF14_TheDeadlinePassesWhileEverythingIsDown(t *testing.T) {
-	w := pushWorld(t)
-	w.now += 3_600_000
-	w.kill()
-	w.connect()
-	w.wantOneAnswer()
-	w.want("runs", fmt.Sprint(w.runner.runs["bash"]), "0")
-	w.want("outcome", w.one(`SELECT json_extract(checkpoint, '$.outcome') FROM task WHERE kind = 'approval'`), approvalExpired)
-	if press := w.press("a", w.approval(), maya); !strings.Contains(press, "Already decided: expired") {
-		t.Fatalf("a press after the deadline is told: %s", press)
-	}
-	w.run(60_000)
-	w.want("runs", fmt.Sprint(w.runner.runs["bash"]), "0")
-}
-
-func TestF15_TheFirstOfTwoPressesDecides(t *testing.T) {
-	w := pushWorld(t)
-	w.want("first", w.press("d", w.approval(), maya), `{"type":6}`)
-	if second := w.press("a", w.approval(), maya); !strings.Contains(second, "Already decided: denied") {
-		t.Fatalf("the second press is told: %s", second)
-	}
-	w.wantOneAnswer()
-	w.want("runs", fmt.Sprint(w.runner.runs["bash"]), "0")
-}
-
-func TestWhereNobodyMayApproveItIsDeniedAtOnce(t *testing.T) {
-	w := newWorld(t)
-	w.connect()
-	w.operator(OpConfig, Settings{Policy: json.RawMessage(askPolicy)}) // of two members the only approver is who asks
-	w.model = toolThenSay("bash", `{"command":"git push origin main"}`)
-	w.ask("1300000000000001001", "push it")
-	w.wantOneAnswer()
-	w.want("approvals", w.one(`SELECT count(*) FROM task WHERE kind = 'approval'`), "0")
-	w.want("runs", fmt.Sprint(w.runner.runs["bash"]), "0")
-}
-
-func TestOnlyApproversDecide(t *testing.T) {
-	w := pushWorld(t)
-	if told := w.press("a", w.approval(), sam); !strings.Contains(told, "Only an approver") {
-		t.Fatalf("a member is told: %s", told)
-	}
-	w.want("approval", w.one(`SELECT state FROM task WHERE kind = 'approval'`), stateWaiting)
-	w.want("audit", w.one(`SELECT count(*) FROM audit WHERE action = 'approval.refused' AND actor = ?`, sam), "1")
-}
-
 func TestF17_ATaskThatEndsItsHostEachTimeIsParked(t *testing.T) {
 	w := newWorld(t)
 	w.ask("1300000000000001001", "hello")
@@ -513,34 +316,6 @@ func TestF17_WhatWaitsForAParkedRowEnds(t *testing.T) {
 	}
 }
 
-func TestF24_OriginalIsUnknownForAWhileOrForGood(t *testing.T) {
-	for _, c := range []struct {
-		times, status int
-		body          string
-		fallback      bool
-	}{{2, 404, `{"code":10015}`, false}, {1000, 404, `{"code":10015}`, true}, {1000, 401, `{"code":50027}`, true}} {
-		t.Run(fmt.Sprint(c.times, c.status), func(t *testing.T) {
-			w := newWorld(t)
-			failed := 0
-			w.discord.fail = func(e Effect) (int, string, bool) {
-				if e.Method == "PATCH" && strings.HasPrefix(e.Path, "/webhooks/") && failed < c.times {
-					failed++
-					return c.status, c.body, true
-				}
-				return 0, "", false
-			}
-			w.ask("1300000000000001001", "hello")
-			w.run(120_000)
-			w.want("state", w.one(`SELECT state FROM submission`), "done")
-			shown := w.discord.in(channelID)
-			if len(shown) != 1 || !strings.Contains(shown[0].body.Content, "I heard you.") {
-				t.Fatalf("%d messages: %s", len(shown), w.discord.all())
-			}
-			w.want("fallback", w.one(`SELECT count(*) FROM delivery WHERE kind = 'unoriginal' AND state = 'confirmed'`), map[bool]string{true: "1", false: "0"}[c.fallback])
-		})
-	}
-}
-
 func TestF26_TheProviderFailsAndRecoversOrDoesNot(t *testing.T) {
 	w := newWorld(t)
 	w.model = func(n int, _ string) (int, string) {
@@ -557,20 +332,6 @@ func TestF26_TheProviderFailsAndRecoversOrDoesNot(t *testing.T) {
 	w.run(600_000)
 	w.want("cut", w.one(`SELECT state || ' ' || reason FROM submission WHERE id = 2`), "unanswered provider")
 	w.want("calls", fmt.Sprint(w.calls), fmt.Sprint(3+maxModelTries))
-}
-
-func TestF28_TheAnchorIsDeletedOrTooOldToEdit(t *testing.T) {
-	for code := range map[int]bool{codeUnknownMessage: true, codeTooOldToEdit: true} {
-		w := newWorld(t)
-		w.discord.fail = func(e Effect) (int, string, bool) {
-			return 400, fmt.Sprintf(`{"code":%d}`, code), e.Point == PointEdit && e.Method == "PATCH"
-		}
-		w.ask("1300000000000001001", "hello")
-		w.run(120_000)
-		if n := strings.Count(w.discord.all(), "I heard you."); n != 1 {
-			t.Fatalf("code %d: %d answers are shown: %s", code, n, w.discord.all())
-		}
-	}
 }
 
 func TestF32_AWithdrawnQuestionRunsNothing(t *testing.T) {
@@ -614,59 +375,7 @@ func TestF33_ASecondRunnerIsToldWhoHasTheWorkspace(t *testing.T) {
 	w.want("holder", w.one(`SELECT json_extract(body, '$.socket') FROM document WHERE name = 'runner'`), holder)
 }
 
-func TestF34_ALateEditIsRepairedByAVerifyingOne(t *testing.T) {
-	w := newWorld(t)
-	w.connect()
-	w.operator(OpConfig, Settings{Policy: json.RawMessage(askPolicy)})
-	w.model = toolThenSay("bash", `{"command":"make"}`)
-	var overtaken *Effect
-	w.discord.fail = func(e Effect) (int, string, bool) {
-		if e.Method == "PATCH" && strings.HasPrefix(e.Path, "/channels/") && e.Point == "" && overtaken == nil {
-			overtaken = &e
-			return 0, "", true // times out here, arrives there later
-		}
-		return 0, "", false
-	}
-	w.runner.hold = true
-	w.ask("1300000000000001001", "build it")
-	w.run(8_000)
-	w.finish(w.runner.held[0])
-	if overtaken == nil {
-		t.Fatal("no run card was edited")
-	}
-	w.discord.fail = func(Effect) (int, string, bool) { return 0, "", false }
-	w.discord.serve(w, *overtaken)
-	w.wantOneAnswer()
-}
-
 // An answer that was shown stays the only one when the edit that would verify it is refused.
-func TestF34_ARefusedVerifyingEditShowsNothingTwice(t *testing.T) {
-	w := newWorld(t)
-	edits := 0
-	w.discord.fail = func(e Effect) (int, string, bool) {
-		if e.Method == "GET" {
-			m := w.discord.messages[e.Path[strings.LastIndexByte(e.Path, '/')+1:]]
-			body, _ := json.Marshal(map[string]string{"id": m.id, "channel_id": m.channel, "content": m.body.Content})
-			return 200, string(body), true
-		}
-		if e.Point == PointEdit && e.Method == "PATCH" {
-			edits++
-		}
-		switch edits {
-		case 1:
-			return 0, "", true // times out
-		case 3:
-			return 400, `{"code":30046,"message":"too old"}`, true
-		}
-		return 0, "", false
-	}
-	w.ask("1300000000000001001", "hello")
-	w.run(300_000)
-	w.want("edits", fmt.Sprint(edits), "3")
-	w.want("answers", fmt.Sprint(strings.Count(w.discord.all(), "I heard you.")), "1")
-	w.want("open", w.one(`SELECT count(*) FROM delivery WHERE due IS NOT NULL`), "0")
-}
-
 func TestF35_AnEventThatFailsEachTimeIsRejected(t *testing.T) {
 	w := newWorld(t)
 	raw, _ := json.Marshal(GatewayEvent{ID: "poison", Type: "MESSAGE_CREATE"})

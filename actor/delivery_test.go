@@ -1,0 +1,211 @@
+package actor
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestF04_TheAnchorsConfirmationIsLost(t *testing.T) {
+	w := killAt(t, PointAck, true)
+	w.connect()
+	w.wantOneAnswer()
+	w.want("messages", fmt.Sprint(len(w.discord.in(channelID))), "1")
+}
+
+func TestF04_ACreateIsSentOnceWhateverHappenedToItsAnswer(t *testing.T) {
+	for _, away := range []int64{1_000, 300_000} {
+		t.Run(fmt.Sprint(away), func(t *testing.T) {
+			w := newWorld(t)
+			w.say("1300000000000001013", channelID, "<@"+appID+"> hi", appID)
+			w.run(60_000)
+			w.say("1300000000000003000", "1300000000000001013", "what else is new?")
+			e := w.runUntil(PointAck)
+			w.discord.serve(w, e) // stored, and the answer is lost with the host
+			w.now += away
+			if away > nonceWindow {
+				clear(w.discord.nonces) // Discord has forgotten them by now
+			}
+			w.kill()
+			w.run(900_000)
+			w.want("answers", fmt.Sprint(len(w.discord.in("1300000000000001013"))), "2")
+			w.want("done", w.one(`SELECT count(*) FROM submission WHERE state = 'done'`), "2")
+		})
+	}
+}
+
+func TestF04_ALookUpBeginsBeforeTheLostCreate(t *testing.T) {
+	w := newWorld(t)
+	const thread = "1300000000000001013"
+	w.say(thread, channelID, "<@"+appID+"> hi", appID)
+	w.run(60_000)
+	w.say("1300000000000003000", thread, "what else is new?")
+	w.discord.serve(w, w.runUntil(PointAck)) // stored, and the answer is lost with the host
+	w.kill()
+	w.effects = nil // so is the repetition
+	w.discord.next += 5_000
+	w.say(w.discord.id(), thread, "are you there?")
+	w.now += 300_000
+	clear(w.discord.nonces)
+	w.kill()
+	w.run(900_000)
+	w.want("anchors made", fmt.Sprint(strings.Count(w.discord.all(), "I heard you.")), "3")
+	w.want("messages", fmt.Sprint(len(w.discord.in(thread))), "3")
+}
+
+func TestF04_TheFirstMessageOfAThreadIsFoundAgain(t *testing.T) {
+	for _, stored := range []bool{true, false} {
+		w := newWorld(t)
+		w.say("1300000000000001013", channelID, "<@"+appID+"> hi", appID)
+		e := w.runUntil(PointAck)
+		w.discord.messages["1300000000000001014"] = &fakeMessage{id: "1300000000000001014", channel: "1300000000000001013"}
+		if stored {
+			w.discord.serve(w, e)
+		}
+		w.now += 300_000
+		clear(w.discord.nonces)
+		w.kill()
+		w.run(900_000)
+		w.want("messages", fmt.Sprint(len(w.discord.in("1300000000000001013"))), "2")
+		w.want("state", w.one(`SELECT state FROM submission`), "done")
+	}
+}
+
+func TestF04_ALookUpThatIsRateLimitedIsMadeAgain(t *testing.T) {
+	w := newWorld(t)
+	const thread = "1300000000000001013"
+	w.say(thread, channelID, "<@"+appID+"> hi", appID)
+	w.run(60_000)
+	w.say("1300000000000003000", thread, "what else is new?")
+	w.discord.serve(w, w.runUntil(PointAck)) // stored, and the answer is lost with the host
+	w.now += 300_000
+	clear(w.discord.nonces)
+	limited := 0
+	w.discord.fail = func(e Effect) (int, string, bool) {
+		if e.Method == "GET" {
+			limited++
+		}
+		return 429, `{"message":"You are being rate limited.","retry_after":2}`, e.Method == "GET" && limited == 1
+	}
+	w.kill()
+	w.run(900_000)
+	w.want("messages", fmt.Sprint(len(w.discord.in(thread))), "2")
+	w.want("looked", fmt.Sprint(limited), "2")
+}
+
+func TestF04_ARefusedRepetitionLeavesTheFirstUnknown(t *testing.T) {
+	w := newWorld(t)
+	const thread = "1300000000000001013"
+	w.say(thread, channelID, "<@"+appID+"> hi", appID)
+	w.run(60_000)
+	w.say("1300000000000003000", thread, "what else is new?")
+	first := w.runUntil(PointAck)
+	w.discord.fail = func(e Effect) (int, string, bool) {
+		return 429, `{"message":"You are being rate limited.","retry_after":2}`, e.Point == PointAck
+	}
+	w.kill()
+	w.perform(w.runUntil(PointAck)) // refused
+	w.discord.fail = func(Effect) (int, string, bool) { return 0, "", false }
+	w.discord.serve(w, first) // arrives late
+	w.now += 300_000
+	clear(w.discord.nonces)
+	w.kill()
+	w.run(900_000)
+	w.want("messages", fmt.Sprint(len(w.discord.in(thread))), "2")
+	w.want("state", w.one(`SELECT state FROM submission WHERE id = 2`), "done")
+}
+
+func TestF24_OriginalIsUnknownForAWhileOrForGood(t *testing.T) {
+	for _, c := range []struct {
+		times, status int
+		body          string
+		fallback      bool
+	}{{2, 404, `{"code":10015}`, false}, {1000, 404, `{"code":10015}`, true}, {1000, 401, `{"code":50027}`, true}} {
+		t.Run(fmt.Sprint(c.times, c.status), func(t *testing.T) {
+			w := newWorld(t)
+			failed := 0
+			w.discord.fail = func(e Effect) (int, string, bool) {
+				if e.Method == "PATCH" && strings.HasPrefix(e.Path, "/webhooks/") && failed < c.times {
+					failed++
+					return c.status, c.body, true
+				}
+				return 0, "", false
+			}
+			w.ask("1300000000000001001", "hello")
+			w.run(120_000)
+			w.want("state", w.one(`SELECT state FROM submission`), "done")
+			shown := w.discord.in(channelID)
+			if len(shown) != 1 || !strings.Contains(shown[0].body.Content, "I heard you.") {
+				t.Fatalf("%d messages: %s", len(shown), w.discord.all())
+			}
+			w.want("fallback", w.one(`SELECT count(*) FROM delivery WHERE kind = 'unoriginal' AND state = 'confirmed'`), map[bool]string{true: "1", false: "0"}[c.fallback])
+		})
+	}
+}
+
+func TestF28_TheAnchorIsDeletedOrTooOldToEdit(t *testing.T) {
+	for code := range map[int]bool{codeUnknownMessage: true, codeTooOldToEdit: true} {
+		w := newWorld(t)
+		w.discord.fail = func(e Effect) (int, string, bool) {
+			return 400, fmt.Sprintf(`{"code":%d}`, code), e.Point == PointEdit && e.Method == "PATCH"
+		}
+		w.ask("1300000000000001001", "hello")
+		w.run(120_000)
+		if n := strings.Count(w.discord.all(), "I heard you."); n != 1 {
+			t.Fatalf("code %d: %d answers are shown: %s", code, n, w.discord.all())
+		}
+	}
+}
+
+func TestF34_ALateEditIsRepairedByAVerifyingOne(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	w.operator(OpConfig, Settings{Policy: json.RawMessage(askPolicy)})
+	w.model = toolThenSay("bash", `{"command":"make"}`)
+	var overtaken *Effect
+	w.discord.fail = func(e Effect) (int, string, bool) {
+		if e.Method == "PATCH" && strings.HasPrefix(e.Path, "/channels/") && e.Point == "" && overtaken == nil {
+			overtaken = &e
+			return 0, "", true // times out here, arrives there later
+		}
+		return 0, "", false
+	}
+	w.runner.hold = true
+	w.ask("1300000000000001001", "build it")
+	w.run(8_000)
+	w.finish(w.runner.held[0])
+	if overtaken == nil {
+		t.Fatal("no run card was edited")
+	}
+	w.discord.fail = func(Effect) (int, string, bool) { return 0, "", false }
+	w.discord.serve(w, *overtaken)
+	w.wantOneAnswer()
+}
+
+func TestF34_ARefusedVerifyingEditShowsNothingTwice(t *testing.T) {
+	w := newWorld(t)
+	edits := 0
+	w.discord.fail = func(e Effect) (int, string, bool) {
+		if e.Method == "GET" {
+			m := w.discord.messages[e.Path[strings.LastIndexByte(e.Path, '/')+1:]]
+			body, _ := json.Marshal(map[string]string{"id": m.id, "channel_id": m.channel, "content": m.body.Content})
+			return 200, string(body), true
+		}
+		if e.Point == PointEdit && e.Method == "PATCH" {
+			edits++
+		}
+		switch edits {
+		case 1:
+			return 0, "", true // times out
+		case 3:
+			return 400, `{"code":30046,"message":"too old"}`, true
+		}
+		return 0, "", false
+	}
+	w.ask("1300000000000001001", "hello")
+	w.run(300_000)
+	w.want("edits", fmt.Sprint(edits), "3")
+	w.want("answers", fmt.Sprint(strings.Count(w.discord.all(), "I heard you.")), "1")
+	w.want("open", w.one(`SELECT count(*) FROM delivery WHERE due IS NOT NULL`), "0")
+}
