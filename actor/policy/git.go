@@ -84,6 +84,9 @@ func gitSubcommand(s *shell, c *call) {
 	switch sub {
 	case "push":
 		s.push(c)
+	case "branch", "tag":
+		c.optioned = true
+		c.listing(sub)
 	case "submodule", "bisect", "filter-branch", "difftool", "mergetool", "config", "hook", "for-each-repo", "maintenance", "daemon", "instaweb", "send-email", "credential":
 		c.opaque = "git " + sub
 		c.optioned = true
@@ -91,6 +94,35 @@ func gitSubcommand(s *shell, c *call) {
 	default:
 		c.optioned = true
 	}
+}
+
+// listing asks unless git branch or git tag only lists: a name without an option that makes it a pattern is a new
+// branch or tag, whatever other options say.
+func (c *call) listing(sub string) {
+	names, lists := 0, false
+	for _, w := range c.argv[2:] {
+		switch {
+		case guarded(gitChanging[sub], w.text):
+			c.ask("The option %q changes what git %s lists.", clip(w.text, 40), sub)
+		case guarded(gitListing, w.text):
+			lists = true
+		case !strings.HasPrefix(w.text, "-") || w.text == "--":
+			names++
+		}
+	}
+	if names > 0 && !lists {
+		c.ask("git %s with a name may make or change one.", sub)
+	}
+}
+
+var gitListing = []string{"-l", "--list", "-n", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at"}
+
+// gitChanging are options with which git branch and git tag do more than list.
+var gitChanging = map[string][]string{
+	"branch": {"-d", "-D", "-m", "-M", "-c", "-C", "-f", "-u", "-t", "--delete", "--move", "--copy", "--force", "--track", "--set-upstream-to",
+		"--unset-upstream", "--edit-description", "--create-reflog"},
+	"tag": {"-d", "-f", "-a", "-s", "-u", "-m", "-F", "-e", "--delete", "--force", "--annotate", "--sign", "--local-user", "--message", "--file",
+		"--edit", "--trailer", "--create-reflog"},
 }
 
 // runsByShort: short options that run a program.

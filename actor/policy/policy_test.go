@@ -197,9 +197,159 @@ func TestOrdinaryCommands(t *testing.T) {
 	`)
 }
 
+// TestFirstLook: what an agent asks about a project and its tools that it sees for the first time must not ask.
+func TestFirstLook(t *testing.T) {
+	judgeDefault(t, Allow, false, `
+		git branch
+		git branch --all
+		git branch --list
+		git branch --list 'feature/*'
+		git branch -vv
+		git branch -avv
+		git branch -a -vv
+		git branch -r --sort=-committerdate
+		git branch --remotes
+		git branch --verbose
+		git branch --merged main
+		git branch --no-merged
+		git branch --contains HEAD
+		git branch --sort=-committerdate
+		git branch --format='%(refname:short)'
+		git --no-pager branch --all
+		git --no-pager log -5
+		git --no-pager diff --stat
+		git --no-pager show HEAD
+		git -P tag
+		git remote
+		git remote -v
+		git remote --verbose
+		git remote get-url origin
+		git stash list
+		git stash show -p
+		git tag
+		git tag -l 'v*'
+		git tag -n
+		git tag -n5 'v1*'
+		git tag --sort=-creatordate
+		git tag --contains HEAD
+		git blame main.go
+		git ls-files
+		git ls-files --others --exclude-standard
+		git rev-parse HEAD
+		git rev-parse --show-toplevel
+		git shortlog -sn
+		git describe --tags --always
+		git reflog
+		git for-each-ref --sort=-committerdate refs/heads
+		git show-ref
+		git worktree list
+		git config --get user.name
+		git config --list
+		git submodule status
+		git check-ignore -v build
+		git cherry -v
+		git version
+		git log --oneline -5 && git branch -vv && git remote -v
+		go list ./...
+		go list -m all
+		go doc fmt.Println
+		go env GOPATH GOROOT
+		go env -json
+		go version
+		go help build
+		go mod graph
+		go mod why golang.org/x/sys
+		go mod tidy -diff
+		gofmt -l .
+		gofmt -d .
+		gofmt -s -l cmd
+		test -z "$(gofmt -l .)"
+		ruff check .
+		ruff format --check .
+		mypy .
+		eslint .
+		black --check .
+		node --version && npm --version
+		node -v
+		npm -v
+		npm list --depth=0
+		npm run
+		yarn --version
+		pnpm -v
+		tsc --version
+		python3 --version
+		python3 -V
+		pip list
+		pip show requests
+		python3 -m pip list
+		cargo --version
+		cargo tree
+		rustc --version
+		java -version
+		./gradlew --version
+		ruby -v
+		php --version
+		dotnet --info
+		gcc --version | head -1
+		make --version
+		make help
+		docker --version
+		curl --version
+		id -u
+		hostname
+		uptime
+		free -h
+		ps aux
+		df -h .
+		printenv PATH
+		date -u
+		uname -a
+		nproc
+		tree -L 2
+		sleep 20 && echo done
+	`)
+}
+
 // TestBypasses: none of these may be allowed by the shipped policy.
 func TestBypasses(t *testing.T) {
 	judgeDefault(t, Ask, true, `
+		git branch new
+		git branch -vv new
+		git branch --all new
+		git branch --format=x new
+		git branch -v -- new
+		git branch --merged -d x
+		git branch --list -D x
+		git branch -avD x
+		git branch --all --move a b
+		git branch -vv --set-upstream-to=origin/main
+		git branch --contains HEAD --del x
+		git branch --merged -f main HEAD~3
+		git branch -v $X
+		git tag v1
+		git tag --sort=x v1
+		git tag -n -d v1
+		git tag --list --delete v1
+		git tag --format=x -am m v1
+		git remote add x y
+		git remote -v add x y
+		git remote show origin
+		git reflog expire --all
+		git worktree add ../x
+		git cherry-pick x
+		git stash
+		git stash drop
+		git config user.name x
+		git config --global --get-urlmatch x y
+		git submodule update
+		git for-each-repo --config=x status
+		gofmt -l /etc
+		pip show --python ./x y
+		pip install x
+		make -n -f /tmp/x
+		npm run x
+		hostname x
+		date -u -s 2020-01-01
 		git push
 		git -C . push
 		git --no-pager push origin main

@@ -43,7 +43,7 @@ func init() {
 	for name := range wrappers {
 		carriers[name] = true
 	}
-	for _, name := range append([]string{"eval", "trap", "find", "git", "source", "."}, shells...) {
+	for _, name := range append([]string{"eval", "trap", "find", "git", "source"}, shells...) {
 		carriers[name] = true
 	}
 	for name := range guards {
@@ -53,7 +53,8 @@ func init() {
 	}
 }
 
-// carriers are programs that carry a command in their arguments and are unwrapped.
+// carriers are programs that carry a command in their arguments and are unwrapped. The dot is none: among the
+// arguments of a program it is the folder, as in "gofmt -l .".
 var carriers = map[string]bool{}
 
 // plain programs run no other command, whatever their arguments are; a command's name among the arguments means
@@ -77,6 +78,8 @@ var guards = map[string][]string{
 	"sort":  {"--compress-program"},
 	"tar":   {"--to-command", "--checkpoint-action", "--use-compress-program", "--rsh-command", "--info-script", "--new-volume-script", "-I", "-F"},
 	"cargo": {"--config", "-Z"},
+	"pip":   {"--python", "--log"},
+	"pip3":  {"--python", "--log"},
 	"zip":   {"-TT", "--unzip-command"},
 	"go":    {"-exec", "-toolexec", "-vettool", "-overlay", "-modfile", "-extld"},
 	"git": {"--output", "--ext-diff", "--exec", "--upload-pack", "--receive-pack", "--open-files-in-pager",
