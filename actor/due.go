@@ -76,6 +76,15 @@ func (w *work) park(table string, id int64) {
 	}
 }
 
+// parkOutcome gives up the delivery whose outcome makes the core fail each time; it would be asked for again and
+// again. A model call is given up by its starts.
+func (w *work) parkOutcome(o Outcome) {
+	kind, id := effectRow(o.ID)
+	if _, ok := w.tx.Row(`SELECT 1 FROM delivery WHERE id = ? AND state = 'sending' AND epoch = ?`, id, o.Epoch); ok && kind == "d" {
+		w.park("delivery", id)
+	}
+}
+
 func (w *work) taskDue(t task) {
 	switch t.Kind {
 	case kindGeneration:

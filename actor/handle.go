@@ -255,6 +255,10 @@ func (w *work) dispatch() error {
 func (w *work) rejectEvent() {
 	w.event("event.rejected", 0, w.ev.Type, "")
 	switch w.ev.Type {
+	case EventEffect:
+		var o Outcome
+		_ = json.Unmarshal(w.ev.Data, &o) // an unreadable one is of no row
+		w.parkOutcome(o)
 	case EventGateway:
 		var g GatewayEvent
 		_ = json.Unmarshal(w.ev.Data, &g) // an unreadable one is rejected without its id

@@ -387,3 +387,20 @@ func TestF35_AnEventThatFailsEachTimeIsRejected(t *testing.T) {
 		t.Fatalf("got %s", got)
 	}
 }
+
+// An outcome that makes the core fail each time ends its delivery, and what waits for that.
+func TestF35_AnOutcomeThatFailsEachTimeParksItsDelivery(t *testing.T) {
+	w := newWorld(t)
+	w.ask("1300000000000001001", "hello")
+	e := w.runUntil(PointAck)
+	for _, o := range []Outcome{{ID: e.ID, Epoch: e.Epoch - 1}, {ID: e.ID, Epoch: e.Epoch}} {
+		data, _ := json.Marshal(o)
+		w.want("delivery", w.one(`SELECT state FROM delivery WHERE kind = 'anchor'`), "sending") // a stale one parks nothing
+		if err := w.handle(Event{V: 1, ID: "p", Type: EventEffect, Attempt: 4, Now: w.now, Entropy: "00", Owner: "owner-1", Config: ConfigRef{Hash: "h"},
+			Actor: "workspace:" + guildID + "/demo", Data: data}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.want("parked", w.one(`SELECT state || ' ' || reason || token FROM delivery WHERE kind = 'anchor'`), "failed parked")
+	w.want("submission", w.one(`SELECT state FROM submission`), "unanswered")
+}
