@@ -44,6 +44,20 @@ func (s *site) lengthen(entries int) {
 	}
 }
 
+// rest waits until the workspace has nothing left to do.
+func (s *site) rest() {
+	s.t.Helper()
+	s.advanceUntil("rest", func() bool {
+		open := true
+		err := s.inTurn(context.Background(), realWS, func(r *resident) error {
+			rows, err := r.db.Do(`SELECT due FROM task WHERE due IS NOT NULL UNION ALL SELECT due FROM delivery WHERE due IS NOT NULL`, nil)
+			open = len(rows) > 0
+			return err
+		})
+		return err == nil && !open
+	})
+}
+
 // wakeUp has the workspace handle one wake.
 func (s *site) wakeUp() {
 	s.t.Helper()
@@ -71,7 +85,7 @@ func TestTheWorkOfAWakeIsConstant(t *testing.T) {
 		s.configure("a")
 		s.mention(realWS, messageID(0))
 		until(t, "the answer", func() bool { return len(c.answers()) == 1 })
-		s.advanceUntil("rest", func() bool { return s.metric("backlog") == 0 })
+		s.rest()
 		s.lengthen(entries)
 		s.stop()
 
@@ -79,23 +93,27 @@ func TestTheWorkOfAWakeIsConstant(t *testing.T) {
 		s = c.real(s.opts.Data)
 		s.wakeUp()
 		took := time.Since(begin)
+		s.rest()
 		s.steps()
+		s.clock.Advance(time.Second) // an event in the same millisecond as the last one moves the actor's clock too
 		s.wakeUp()
 		w := work{wake: s.steps()}
 		if !s.mention(realWS, messageID(1)) {
 			t.Fatal("the question was not taken")
 		}
 		until(t, "the model's call", func() bool { return c.modelCalls() == 2 })
-		s.advanceUntil("rest", func() bool { return s.metric("backlog") == 0 })
+		s.rest()
 		w.turn = s.steps()
 		t.Logf("%d entries: open, start and wake in %v; a wake %d steps, a turn %d", entries, took.Round(time.Millisecond), w.wake, w.turn)
 		return w
 	}
 	small, large := measure(200), measure(scale(2000))
-	if large.wake != small.wake {
+	// With ten times the entries, work that depends on them would be ten times as much; which branches of a statement
+	// are taken makes a few steps' difference.
+	if large.wake > small.wake*5/4 {
 		t.Errorf("a wake took %d steps with few entries, %d with many", small.wake, large.wake)
 	}
-	if large.turn > small.turn*3/2 { // the pace of edits makes it vary a little
+	if large.turn > small.turn*3/2 {
 		t.Errorf("a turn took %d steps with few entries, %d with many", small.turn, large.turn)
 	}
 }
