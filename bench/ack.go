@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // Bounds of a durable acknowledgement, by its floor.
@@ -15,7 +16,14 @@ const (
 // floors verify the same signatures and commit one row each, with FULL synchronization; over eight connections the
 // commits that wait together are one.
 func acknowledgement(ctx context.Context, b *bench) error {
-	e, stop, err := b.host(ctx, "wazero")
+	if err := acknowledged(ctx, b, "wazero", 6, boundAckAlone, boundAckGroup); err != nil {
+		return err
+	}
+	return acknowledged(ctx, b, "linked", 3, 0, 0) // what WebAssembly costs is the difference
+}
+
+func acknowledged(ctx context.Context, b *bench, engine string, rounds int, bound1, bound8 float64) error {
+	e, stop, err := b.host(ctx, engine)
 	if err != nil {
 		return err
 	}
@@ -34,32 +42,42 @@ func acknowledgement(ctx context.Context, b *bench) error {
 	defer b.world.mute.Store(false)
 	ours, floors := [2]*edgeClients{dial(1), dial(8)}, [2]*edgeClients{dial(1), dial(8)}
 	var one, eight, crowd pair
-	for round := range b.rounds(8) + 1 {
+	for round := range b.rounds(rounds) + 1 {
 		spaces, err := e.open(ctx, 33)
 		if err != nil {
 			return err
 		}
-		single, several, busy := e.asks(spaces[:16], 4), e.asks(spaces[16:32], 4), e.asks(spaces[32:], 64)
+		busy := e.asks(spaces[32:], 64)
 		for i := range busy {
 			busy[i].want = `"type":` // four begin, the others wait their turn: all are recorded
 		}
-		p := [3]*pair{&one, &eight, &crowd}
-		if round == 0 { // everything is warm afterwards
-			p = [3]*pair{{}, {}, {}}
-		}
-		if err := compare(ctx, p[0], ours[0], single, floors[0], at(alone, single)); err != nil {
-			return err
-		}
-		if err := compare(ctx, p[1], ours[1], several, floors[1], at(group, several)); err != nil {
-			return err
-		}
-		if err := compare(ctx, p[2], ours[1], busy, floors[1], at(group, busy)); err != nil {
-			return err
+		for _, c := range []struct {
+			into        *pair
+			ours, floor *edgeClients
+			url         string
+			list        []request
+			warm        int
+		}{
+			{&one, ours[0], floors[0], alone, e.asks(spaces[:16], 4), 16},
+			{&eight, ours[1], floors[1], group, e.asks(spaces[16:32], 4), 16},
+			{&crowd, ours[1], floors[1], group, busy, 4},
+		} {
+			if round == 0 { // everything is warm afterwards
+				c.into = &pair{}
+			}
+			if err := warm(ctx, c.ours, c.list[:c.warm]); err != nil {
+				return err
+			}
+			list := c.list[c.warm:]
+			if err := compare(ctx, c.into, c.ours, list, c.floor, at(c.url, list)); err != nil {
+				return err
+			}
 		}
 	}
-	b.add(of("acknowledgement of /ask, 1 connection", "bare server, one commit", one, boundAckAlone),
-		of("acknowledgement of /ask, 8 connections, 16 workspaces", "bare server, group commit", eight, boundAckGroup),
-		of("acknowledgement of /ask, 8 connections, one workspace", "bare server, group commit", crowd, boundAckGroup))
+	what := "acknowledgement of /ask, " + engine
+	b.add(of(what+", 1 connection", "bare server, one commit", one, bound1),
+		of(what+", 8 connections, 16 workspaces", "bare server, group commit", eight, bound8),
+		of(what+", 8 connections, one workspace", "bare server, group commit", crowd, bound8))
 	return nil
 }
 
@@ -67,6 +85,20 @@ func acknowledgement(ctx context.Context, b *bench) error {
 type edgeClients struct{ list []*client }
 
 func dial(n int) *edgeClients { return &edgeClients{newClients(n)} }
+
+// warm asks the first question of each workspace, for which its database prepares its statements, and waits until what
+// follows from it, half a second later, has been done.
+func warm(ctx context.Context, c *edgeClients, list []request) error {
+	if _, err := inOrder(ctx, c.list[0], list); err != nil {
+		return err
+	}
+	select {
+	case <-time.After(700 * time.Millisecond):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 // compare measures both sides, in turns of a quarter each.
 func compare(ctx context.Context, p *pair, ours *edgeClients, a []request, floor *edgeClients, f []request) error {
