@@ -130,6 +130,10 @@ sim: ## simulate whole deployments on SEEDS seeded schedules (10000)
 sim-mutants: ## check that the simulator catches each planted defect within 2000 seeds
 	$(GO) run -tags mutants ./actor/sim/cmd -mutants -seeds 2000
 
+.PHONY: crash
+crash: core sandbox node ## kill edge and runner at random under load; writes build/crash-<host>.md (N=200, HOST=selfhosted, linked or workerd)
+	$(GO) run ./rig/crash -n "$(or $(N),0)" -host "$(HOST)"
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf build $(EMBEDDED)

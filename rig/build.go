@@ -59,3 +59,17 @@ func (p Programs) Warm(ctx context.Context) error {
 	}
 	return e.Close(ctx)
 }
+
+// Host gives the host of a name, with what it needs of the programs.
+func (p Programs) Host(ctx context.Context, name string) (Host, error) {
+	switch name {
+	case Linked:
+		return LinkedHost{}, nil
+	case Selfhosted:
+		return SelfhostedHost{p}, p.Warm(ctx)
+	case Workerd:
+		p, err := p.WithWorkerd()
+		return WorkerdHost{p}, err
+	}
+	return nil, fmt.Errorf("no host is called %q; there are %s, %s and %s", name, Linked, Selfhosted, Workerd)
+}

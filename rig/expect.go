@@ -254,15 +254,8 @@ func (p *Play) countRuns(ctx context.Context, tool string, n int) error {
 
 // linesOf counts a line in all files of a name below the stage's folder: the project and every worktree.
 func (p *Play) linesOf(name, line string) (n int, err error) {
-	err = filepath.WalkDir(p.stage.Dir, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist): // removed while we looked
-			return nil
-		case err != nil:
-			return err
-		case d.IsDir() && d.Name() == ".git":
-			return fs.SkipDir
-		case d.Name() != name || !d.Type().IsRegular():
+	err = eachFile(p.stage.Dir, func(path string) error {
+		if filepath.Base(path) != name {
 			return nil
 		}
 		text, err := os.ReadFile(path)

@@ -13,7 +13,8 @@ import (
 // outcome is what a person sees of a command or a press (package playground, Outcome).
 type outcome struct {
 	Interaction string
-	State       string
+	State       string // acked or failed
+	Answer      int    // callback type
 	Why         string
 	Error       string
 	Message     *message

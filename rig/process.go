@@ -2,8 +2,10 @@ package rig
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"syscall"
 )
@@ -50,6 +52,23 @@ func (p *process) Kill() error {
 	}
 	<-p.done
 	return err
+}
+
+// signal sends another signal than that of Kill.
+func (p *process) signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
+
+// busy is an error while it has no children: a runner's are what it runs.
+func (p *process) busy() error {
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", p.cmd.Process.Pid))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if pids, err := os.ReadFile(file); err == nil && len(pids) > 0 { // a thread that ended has none
+			return nil
+		}
+	}
+	return errors.New("it runs nothing")
 }
 
 // Said is the end of its output.

@@ -28,9 +28,19 @@ func (j job) String() string { return strings.TrimSpace(j.ID + " is " + j.State 
 
 // jobs lists them, the newest first.
 func (p *Play) jobs(ctx context.Context) ([]job, error) {
-	var list struct{ Jobs []job }
-	err := p.operator.call(ctx, "GET", "/jobs?limit=200", nil, &list)
-	return list.Jobs, err
+	var all []job
+	for after := ""; ; {
+		var page struct {
+			Jobs  []job
+			After string
+		}
+		if err := p.operator.call(ctx, "GET", "/jobs?limit=200&after="+after, nil, &page); err != nil {
+			return nil, err
+		}
+		if all, after = append(all, page.Jobs...), page.After; after == "" {
+			return all, nil
+		}
+	}
 }
 
 func (p *Play) newestJob(ctx context.Context) (job, error) {
@@ -47,6 +57,7 @@ func (p *Play) newestJob(ctx context.Context) (job, error) {
 // event is one line of the workspace's event log.
 type event struct {
 	ID     int64  `json:"id"`
+	At     int64  `json:"at"` // unix ms
 	Name   string `json:"name"`
 	Job    string `json:"job"`
 	Ref    string `json:"ref"`
