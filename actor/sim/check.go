@@ -15,6 +15,7 @@ import (
 // book is what a workspace's checks remember from one commit to the next.
 type book struct {
 	now     int64 // the actor's clock
+	offset  int64 // between it and the host's
 	entry   int64 // newest entry
 	results map[int64]int
 	settled map[int64]bool
@@ -60,7 +61,7 @@ func (s *space) check(kind string, data any, res *actor.Result, attempt int) {
 	if now <= b.now {
 		w.fail("invariant 4: the actor's clock went from %d to %d", b.now, now)
 	}
-	b.now = now
+	b.now, b.offset = now, offset
 	if !row.Null(4) {
 		w.fail("invariant 4: turn %d runs and nothing of it is due", row.Int(4))
 	}
@@ -268,8 +269,7 @@ func (s *space) fenced(stale bool, what string, event func() bool) bool {
 
 // clock is the actor's time at its next event.
 func (s *space) clock() int64 {
-	offset, _ := strconv.ParseInt(s.one(`SELECT value FROM meta WHERE key = 'offset'`), 10, 64)
-	return max(s.world.now+s.world.skew+offset, s.book.now+1)
+	return max(s.world.now+s.world.skew+s.book.offset, s.book.now+1)
 }
 
 func (s *space) somethingDue() bool { return number(s.query(ledger)[0][0]) <= s.clock() }

@@ -100,6 +100,18 @@ func (s *space) coverCommit(when, kind string, res *actor.Result) {
 	}
 }
 
+// coverStates counts the states in which everything ended.
+func (s *space) coverStates() {
+	for _, r := range s.query(`SELECT 'state: task ' || kind || ' ' || state, count(*) FROM task GROUP BY 1
+		UNION ALL SELECT 'state: delivery ' || kind || ' ' || state, count(*) FROM delivery GROUP BY 1
+		UNION ALL SELECT 'state: thread ' || state, count(*) FROM thread GROUP BY 1`) {
+		s.world.cover[r.Str(0)] += int(r.Int(1))
+	}
+	if s.one(`SELECT 1 FROM submission WHERE reason = 'no_runner'`) != "" {
+		s.world.covered("F33 settled for want of a runner")
+	}
+}
+
 // coverTrace names the rows that show in what a commit says of itself.
 var coverTrace = map[string]string{
 	"task.parked":           "F17 parked after three starts",

@@ -244,6 +244,7 @@ func (d *discord) create(s *space, delivery, channel string, body render.Message
 	}
 	m := d.add(&message{channel: channel, author: appID, space: s, body: body, delivery: delivery})
 	d.nonces[body.Nonce] = m.id
+	d.world.people.sees(m)
 	return 200, show(m)
 }
 

@@ -41,7 +41,7 @@ func (p *people) schedule() {
 	p.deeds("asks-poison", rare("asks-poison", 12), w.day, p.asks)
 	p.deeds("writes", 4+w.pick("writes", 6), w.day, p.writes)
 	p.deeds("writes-poison", rare("writes-poison", 12), w.day, p.writes)
-	p.deeds("presses", 14, w.day, p.presses)
+	p.deeds("presses", 8, w.day, p.presses)
 	p.deeds("stops", 2, w.day, p.stops)
 	p.deeds("resumes", 2, w.day, p.resumes)
 	p.deeds("completes", 1, w.day, p.completes)
@@ -176,13 +176,34 @@ func (p *people) forward(s *space, g actor.GatewayEvent, try int) {
 	}
 }
 
-// presses a button that Discord shows, also twice at once and long after, and of a card that another incarnation of
-// the workspace has posted.
+// presses a button that Discord shows, mostly of an approval that waits.
 func (p *people) presses(d *deed) {
-	m, buttons := p.pressable(d)
-	if m == nil {
-		return
+	var waiting, others []*message
+	for _, m := range p.world.discord.all {
+		switch {
+		case m.deleted || len(m.body.Components) == 0:
+		case len(m.body.Components[0].Components) > 1 && !m.body.Components[0].Components[0].Disabled:
+			waiting = append(waiting, m)
+		default:
+			others = append(others, m)
+		}
 	}
+	from := waiting
+	if len(waiting) == 0 || d.IntN(5) == 0 {
+		from = others
+	}
+	if len(from) > 0 {
+		p.press(d, from[d.IntN(len(from))])
+	}
+}
+
+// press may also press twice at once, two buttons, and those of a card that another incarnation has posted.
+func (p *people) press(d *deed, m *message) {
+	var buttons []string
+	for _, c := range m.body.Components[0].Components {
+		buttons = append(buttons, c.CustomID)
+	}
+	buttons = append(buttons, buttons[0]) // approve twice as often
 	button := buttons[d.IntN(len(buttons))]
 	for range 1 + d.IntN(2) {
 		verb, rest, _ := strings.Cut(button, ":")
@@ -205,31 +226,22 @@ func (p *people) presses(d *deed) {
 	}
 }
 
-// pressable is a message with buttons: mostly an approval that waits.
-func (p *people) pressable(d *deed) (*message, []string) {
-	var waiting, others []*message
-	for _, m := range p.world.discord.all {
-		switch {
-		case m.deleted || len(m.body.Components) == 0:
-		case len(m.body.Components[0].Components) > 1 && !m.body.Components[0].Components[0].Disabled:
-			waiting = append(waiting, m)
-		default:
-			others = append(others, m)
+// sees a new card: often somebody decides about it within a minute.
+func (p *people) sees(m *message) {
+	w := p.world
+	if m.space == nil || len(m.body.Components) == 0 || len(m.body.Components[0].Components) < 2 {
+		return
+	}
+	s := w.dice("answers-card")
+	s.n++
+	n := Decision{"answers-card", s.n}
+	w.after(1_000+w.dice(n.String()).Int64N(60_000), func() {
+		if w.calm || w.opts.only != nil && !w.opts.only[n] || w.dice(n.String()).IntN(2) == 0 {
+			return
 		}
-	}
-	from := waiting
-	if len(waiting) == 0 || d.IntN(5) == 0 {
-		from = others
-	}
-	if len(from) == 0 {
-		return nil, nil
-	}
-	m := from[d.IntN(len(from))]
-	var buttons []string
-	for _, c := range m.body.Components[0].Components {
-		buttons = append(buttons, c.CustomID)
-	}
-	return m, append(buttons, buttons[0]) // approve twice as often
+		w.fired = append(w.fired, n)
+		p.press(&deed{Rand: w.dice(n.String()).Rand, n: n.N, name: n.Class}, m)
+	})
 }
 
 func (p *people) stops(d *deed) {

@@ -18,6 +18,7 @@ func (w *world) atRest() {
 		s.checkTurns()
 		s.checkCalls()
 		s.checkCards()
+		s.coverStates()
 	}
 	w.checkAsked()
 	w.checkSecrets()

@@ -177,31 +177,12 @@ func (r *runner) act(outputs []protocol.Output) {
 }
 
 func (r *runner) do(o protocol.Output) {
-	w := r.space.world
 	switch o.Kind {
 	case protocol.Send:
 		r.send(o.Frame)
 	case protocol.SaveStarted:
-		if w.opts.Mutant == mutantLateJournal {
-			r.later(0, func() { r.act(r.machine.Saved(r.time(), o.Key, nil)) })
-			r.later(2_000, func() {
-				if r.running[o.Key] {
-					r.write(protocol.Entry{Key: o.Key})
-				}
-			})
-			return
-		}
 		r.later(1, func() { r.save(protocol.Entry{Key: o.Key}) })
 	case protocol.SaveFinished:
-		if w.opts.Mutant == mutantEarlyResult {
-			r.act(r.machine.Saved(r.time(), o.Key, nil))
-			r.later(2_000, func() {
-				if slices.ContainsFunc(r.journal, func(e protocol.Entry) bool { return e.Key == o.Key }) {
-					r.write(protocol.Entry{Key: o.Key, Result: o.Result})
-				}
-			})
-			return
-		}
 		r.later(1, func() { r.save(protocol.Entry{Key: o.Key, Result: o.Result}) })
 	case protocol.Forget:
 		r.journal = slices.DeleteFunc(r.journal, func(e protocol.Entry) bool { return e.Key == o.Key })
@@ -213,7 +194,7 @@ func (r *runner) do(o protocol.Output) {
 		r.later(5, func() { r.act(r.machine.Facts(r.time(), frame.Frame{Hash: "f", Branch: "main"})) })
 	case protocol.RefusedByPeer:
 		r.held = true
-		w.covered("F33 a second runner is told who has the workspace")
+		r.space.world.covered("F33 a second runner is told who has the workspace")
 	case protocol.Close:
 		socket := r.socket
 		r.later(0, func() { r.closed(socket) })
@@ -232,30 +213,6 @@ func (r *runner) later(d int64, f func()) {
 			f()
 		}
 	})
-}
-
-// save is the journal's fsync. The process may die before it, or right after it.
-func (r *runner) save(e protocol.Entry) {
-	w := r.space.world
-	if w.chance("runner-dies-before-journal", 0.005) {
-		r.die(w.between("runner-back", 500, 5_000))
-		return
-	}
-	r.write(e)
-	if w.chance("runner-dies-after-journal", 0.01) {
-		r.die(w.between("runner-back", 500, 5_000))
-		return
-	}
-	r.act(r.machine.Saved(r.time(), e.Key, nil))
-}
-
-func (r *runner) write(e protocol.Entry) {
-	i := slices.IndexFunc(r.journal, func(old protocol.Entry) bool { return old.Key == e.Key })
-	if i < 0 {
-		r.journal = append(r.journal, e)
-	} else {
-		r.journal[i] = e
-	}
 }
 
 // execute is a tool that runs. Whether it may is the heart of invariant 3.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"holdfast/actor"
-	"holdfast/actor/store"
 )
 
 const (
@@ -140,7 +139,7 @@ func (s *space) handle(kind string, data any, deadline int64) (*actor.Result, bo
 	w.serial++
 	id := fmt.Sprint(w.serial)
 	for attempt := 1; attempt <= maxAttempts; attempt++ {
-		ev := s.envelope(id, kind, attempt, data, deadline)
+		ev := encode(s.event(id, kind, attempt, data, deadline))
 		s.plant()
 		s.db.begin()
 		out, rc, trapped := s.call(ev)
@@ -168,17 +167,6 @@ func (s *space) handle(kind string, data any, deadline int64) (*actor.Result, bo
 		return &res, s.commit(kind, data, &res, attempt)
 	}
 	return nil, false
-}
-
-// plant makes this attempt's statements fail or trap.
-func (s *space) plant() {
-	w := s.world
-	switch {
-	case w.chance("sql-fails", 0.004):
-		s.conn.failIn, s.conn.code = int(w.between("sql", 1, 40)), []store.Code{store.Full, store.IO}[w.pick("sql", 2)]
-	case w.chance("core-traps", 0.004):
-		s.conn.trapIn = int(w.between("sql", 1, 40))
-	}
 }
 
 // call runs the core; a trap that was planted is none of its defects.
@@ -240,26 +228,11 @@ func (s *space) commit(kind string, data any, res *actor.Result, attempt int) bo
 	return true
 }
 
-// poisonRow makes the core trap from now on whenever it acts on one of the open rows.
-func (s *space) poisonRow() {
-	rows := s.query(`SELECT 'delivery ' || id FROM delivery WHERE state = 'pending' UNION ALL
-		SELECT 'task ' || id FROM task WHERE state IN ('ready','waiting') ORDER BY 1`)
-	if len(rows) > 0 {
-		row := rows[s.world.pick("poison", len(rows))].Str(0)
-		s.conn.poison[row] = true
-		s.world.note("%s poisoned %s", s.name, row)
-	}
-}
-
-func (s *space) envelope(id, kind string, attempt int, data any, deadline int64) []byte {
+func (s *space) event(id, kind string, attempt int, data any, deadline int64) actor.Event {
 	w := s.world
-	body, err := json.Marshal(data)
-	if err != nil {
-		panic(err)
-	}
 	ev := actor.Event{V: 1, ID: id, Type: kind, Attempt: attempt, Now: w.now + w.skew, Entropy: fmt.Sprintf("%064x", w.dice("entropy").Uint64()),
 		Owner: s.owner, Sockets: []string{}, Deadline: deadline, Config: actor.ConfigRef{Version: 1, Hash: "h"},
-		Actor: "workspace:" + guild + "/" + s.name, Data: body}
+		Actor: "workspace:" + guild + "/" + s.name, Data: encode(data)}
 	for _, r := range s.runners {
 		if r.socket != "" {
 			ev.Sockets = append(ev.Sockets, r.socket)
@@ -268,7 +241,11 @@ func (s *space) envelope(id, kind string, attempt int, data any, deadline int64)
 	if kind == actor.EventStart {
 		ev.Config.Full = &config
 	}
-	raw, err := json.Marshal(ev)
+	return ev
+}
+
+func encode(v any) []byte {
+	raw, err := json.Marshal(v)
 	if err != nil {
 		panic(err)
 	}

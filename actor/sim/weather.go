@@ -83,8 +83,11 @@ func (s *space) rival() {
 func (s *space) fillDisk() {
 	w := s.world
 	s.conn.full = true
-	before := s.conn.refuse
-	w.after(w.between("disk-full", 5_000, 90_000), func() {
+	before, length := s.conn.refuse, w.between("disk-full", 5_000, 90_000)
+	w.after(length/2, func() {
+		s.peek([]string{actor.OpStatus, actor.OpJobs, actor.OpRecords, actor.OpEvents}[w.pick("disk-full", 4)])
+	})
+	w.after(length, func() {
 		s.conn.full = false
 		w.note("%s has room again", s.name)
 		if s.conn.refuse > before {
