@@ -88,7 +88,6 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 	if err := h.open(); err != nil {
 		return nil, err
 	}
-	debug.FreeOSMemory() // compiling the core leaves more garbage than all that is kept
 	orphaned := h.index.InFlight()
 	if len(orphaned) > 0 {
 		h.opts.Log.Info("host.start.resumes", "actors", len(orphaned))
@@ -98,6 +97,7 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 		for _, name := range orphaned {
 			h.wake(name)
 		}
+		debug.FreeOSMemory() // compiling the core leaves more garbage than all that is kept; but nobody waits for it
 	})
 	return h, nil
 }
