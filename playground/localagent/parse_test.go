@@ -64,7 +64,7 @@ func TestParse(t *testing.T) {
 		// several at once
 		{"run the tests, commit and push", "tests() commit() push()"},
 		{"commit with message \"Fix\" and push", "commit(Fix) push()"},
-		{"Write `x` to a.txt, then show me the diff and the tests", "?(Write x to a.txt, then show me the diff and the tests)"},
+		{"Write `x` to a.txt, then show me the diff and the tests", "?(Write `x` to a.txt, then show me the diff and the tests)"},
 		{"replace foo with bar in main.go, then run the tests and show the diff", "replace(foo|bar|main.go) tests() diff()"},
 		{"hi! read main.go please. thanks", "read(main.go)"},
 		{"search for foo and bar", "search(foo and bar)"},
@@ -75,6 +75,48 @@ func TestParse(t *testing.T) {
 	for _, c := range cases {
 		if got := shownPlan(parse(c.text)); got != c.want {
 			t.Errorf("%q\n got %s\nwant %s", c.text, got, c.want)
+		}
+	}
+}
+
+// A command reaches bash as it was written, or not at all.
+func TestCommandsAreExact(t *testing.T) {
+	exact := []string{
+		`printf '%s|' 'a b' c`, `printf "%s|" "a b" c`, `echo "a" 'b' "c d"`, `git commit -am "Fix it" --amend`, `grep -rn "func main" .`, `echo "x"y`, `echo x"y z"`,
+		`git log --format='%h, and %s' -n 3`, `echo '' b`, `echo "" "a, b"`, `echo a\  b`, `echo \"a b\" c`, `echo "a \"b c\" d" e`, `echo   two   blanks`,
+		`cd cmd; ls`, `cd cmd; ls; pwd`, `for f in *.go; do echo "$f"; done`, `for f in a b; do echo $f, ls; done`, `if [ -f go.mod ]; then echo yes; fi`,
+		`awk '{print $1; print $2}' f`, `sed -e's/a; b/x/' f`, `sed -e's/a and push/x/' f`, `sleep 20 && echo done`, `ls *.t?`, `echo hi!`, `echo done.`, `ls | wc -l; `,
+		"echo `date` x", `echo $(date) "$HOME"`, `echo ⟦0⟧ "⟦1⟧"`, `find . -name '*.go' -exec grep -l x {} +`, `test -f a.txt && echo "yes, it is"`, `echo don\'t`, "echo a\\\n  b",
+		`curl "http://x/?a=1&b=2"`, `go test -run 'TestA|TestB' ./...`, `ls ..`, `X="a b" env`,
+	}
+	for _, c := range exact {
+		for _, before := range []string{"run ", "$ ", "execute the command: ", "please run ", "<@123> run "} {
+			if strings.HasPrefix(before, "please") && strings.ContainsAny(c[len(c)-1:], "?!.; ") {
+				continue // the end of a polite sentence
+			}
+			if got, want := shownPlan(parse(before+c)), "run("+strings.TrimSpace(c)+")"; got != want {
+				t.Errorf("%s%s\n got %s", before, c, got)
+			}
+		}
+	}
+	for text, want := range map[string]string{
+		// the whole argument in quotes
+		"run `go vet ./...`": "run(go vet ./...)", `run "go test"`: "run(go test)", `run 'echo "a b"'`: `run(echo "a b")`, `run "echo \"a b\""`: `run(echo "a b")`,
+		"run this command:\n```\necho 'a b'\n```": "run(echo 'a b')", "run `ls` please": "run(ls)", "do `ls`": "run(ls)", "run `a`; read b.txt": "run(a) read(b.txt)",
+		"run `cd x; ls`, then read main.go": "run(cd x; ls) read(main.go)",
+		// other arguments
+		`write "hello" to notes.txt`: "writeinto(hello|notes.txt)", `write He said "hi" to notes.txt`: `writeinto(He said "hi"|notes.txt)`, `write "" to a.txt`: "writeinto(a.txt)",
+		`commit with message Fix "the" parser`: `commit(Fix "the" parser)`, "search for `a b`": "search(a b)", "read  `my file.txt`": "read(my file.txt)",
+		// a command's end in a sentence
+		"run ls. Then read a.txt.": "run(ls) read(a.txt)", "Run ls.": "run(ls)", "can you run ls?": "run(ls)", "run ls, then read a.txt": "run(ls) read(a.txt)",
+		"read a.txt, run cd x; ls": "read(a.txt) run(cd x; ls)",
+		// where it cannot be told, nothing runs
+		"run rm -r build. Delete nothing else.": "?(run rm -r build. Delete nothing else)", "run `go vet` and tell me what it says": "?(run `go vet` and tell me what it says)",
+		"run echo 'a": "?(run echo 'a)", "run it": "?(run it)", "do what I said": "?(do what I said)", "run ls; echo 'a": "?(run ls; echo 'a)",
+		"run " + strings.Repeat("x", maxQuestion): "?(run " + strings.Repeat("x", maxQuestion-4) + "…)",
+	} {
+		if got := shownPlan(parse(text)); got != want {
+			t.Errorf("%q\n got %s\nwant %s", text, got, want)
 		}
 	}
 }
@@ -97,9 +139,9 @@ func TestEveryRuleHasAGoal(t *testing.T) {
 	}
 }
 
-// FuzzParse: no question makes the parser fail, lose its bounds, or leave a slot in an argument.
+// FuzzParse: no question makes the parser fail, lose its bounds, change a command, or leave a slot in an argument.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"run `ls` and ```\nx\n```", "'a' \"b\" “c”", "⟦0⟧", "a, b, c, and d then e", "read main.go:1-2", "commit\xff"} {
+	for _, s := range []string{"run `ls` and ```\nx\n```", "'a' \"b\" “c”", "⟦0⟧", "a, b, c, and d then e", "read main.go:1-2", "commit\xff", "run printf '%s|' 'a  b' c", "run a; b \"c", "$ echo \\ x"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -111,7 +153,10 @@ func FuzzParse(f *testing.F) {
 			if goals[in.name].run == nil {
 				t.Fatalf("no goal %s", in.name)
 			}
-			if strings.Contains(fmt.Sprint(in.args), "⟦") || utf8.ValidString(s) && !utf8.ValidString(fmt.Sprint(in.args)) {
+			if in.open && !strings.Contains(s, in.args[0]) {
+				t.Fatalf("the command %q is not what was written", in.args[0])
+			}
+			if !strings.ContainsAny(s, "⟦⟧") && strings.Contains(fmt.Sprint(in.args), "⟦") || utf8.ValidString(s) && !utf8.ValidString(fmt.Sprint(in.args)) {
 				t.Fatalf("args %q", in.args)
 			}
 		}

@@ -22,6 +22,8 @@ const (
 	aPath = `([^\s,]+)`
 	ident = `([\p{L}_$][\p{L}\p{N}_.$:]*(?:\(\))?)`
 	slots = `(⟦\d+⟧)`
+
+	aCommand = `(?: (?:the|this|these))?(?: following)?(?: (?:shell )?(?:commands?|script))?`
 )
 
 // say makes rules of one name. Blanks match any number of blanks, case does not count.
@@ -121,7 +123,7 @@ var lookRules = join(
 	say("explainfile", looksLikePath, `(?:explain|describe|summari[sz]e)(?: the)?(?: file)? `+aPath, `what (?:does|is in|is)(?: the)?(?: file)? `+aPath+`(?: do| for| about)?`),
 	say("searchin", nil, `(?:search|grep|look)(?: for)? (.+?) in (?:the )?(?:files? |directory |folder )?([^\s,]*[./*][^\s,]*)(?: files)?`, `(?:find|search for) (.+?) in (?:the )?(?:file |directory |folder )?([^\s,]*[./*][^\s,]*)(?: files)?`, `(?:search|grep) `+aPath+` for (.+)`, `(?:search|grep)(?: for)? (.+?) in (?:the )?(?:directory|folder) `+aPath, `which lines (?:of|in) `+aPath+` (?:contain|mention) (.+)`),
 	say("search", nil, `(?:search|grep|look)(?: for)?(?: the)?(?: (?:text|string|word|pattern))? (.+?)`+proj, `(?:search|look)(?: through| in)? (?:the )?(?:code|project|files|repo|codebase) for (.+)`, `find (?:all )?(?:occurrences|mentions|lines) (?:of|with|containing) (.+)`, `(?:which|what) files? (?:contain|mention|have)s? (.+)`, `find(?: the)?(?: (?:text|string|word))? (.+?)`+proj),
-	say("run", nil, `\$ ?(.+)`, `(?:run|execute|exec|do)(?: the)?(?: (?:command|shell command|script))?:? (.+?)(?: in (?:the )?(?:shell|terminal|bash))?`, slots),
+	say("run", nil, `\$ (.+)`, `(?:run|execute|exec|do)`+aCommand+`:? `+slots+`(?: (?:please|for me|now|thanks|in (?:the )?(?:shell|terminal|bash)))*`, `(?:run|execute|exec)`+aCommand+`:? (.+?)(?: in (?:the )?(?:shell|terminal|bash))?`, slots),
 	say("read", nil, `(?:read|show|open|cat|print|view|display|see|look at|check)(?: me)?(?: the)?(?: (?:file|contents? of|contents? of the file))? `+aPath+`(?: file)?`, what+`(?: is)? (?:in|inside|written in) (?:the )?(?:file )?`+aPath),
 	say("runbare", isCommand, `(.+)`),
 )
