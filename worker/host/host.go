@@ -97,9 +97,19 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 		for _, name := range orphaned {
 			h.wake(name)
 		}
-		debug.FreeOSMemory() // compiling the core leaves more garbage than all that is kept; but nobody waits for it
 	})
+	h.background(h.tidy)
 	return h, nil
+}
+
+// tidy gives back what starting took, once the work that was interrupted goes on: compiling the core leaves more garbage
+// than all that is kept.
+func (h *Host) tidy() {
+	select {
+	case <-time.After(time.Second):
+		debug.FreeOSMemory()
+	case <-h.dead:
+	}
 }
 
 func (h *Host) open() (err error) {
