@@ -214,7 +214,7 @@ func (m masked) clause(s string) (intent, bool) {
 // match tries the rules on a part of a clause. A command at its end goes on to full.
 func (m masked) match(q squeezed, begin, end, full int) (intent, bool) {
 	for _, r := range rules {
-		g := r.re.FindStringSubmatchIndex(q.text[begin:end])
+		g := r.re().FindStringSubmatchIndex(q.text[begin:end])
 		if g == nil {
 			continue
 		}

@@ -3,13 +3,14 @@ package localagent
 import (
 	"path"
 	"regexp"
+	"sync"
 	"strings"
 )
 
 // rule is a way to say something. The expression must match a whole clause; its groups are the goal's arguments.
 type rule struct {
 	name   string
-	re     *regexp.Regexp
+	re     func() *regexp.Regexp // compiled when first needed: the program has other commands, and they start sooner
 	accept func(args []string) bool // nil: always
 }
 
@@ -30,7 +31,7 @@ const (
 func say(name string, accept func([]string) bool, patterns ...string) []rule {
 	var out []rule
 	for _, p := range patterns {
-		out = append(out, rule{name, regexp.MustCompile(`(?i)^ *(?:` + p + `) *$`), accept})
+		out = append(out, rule{name, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^ *(?:` + p + `) *$`) }), accept})
 	}
 	return out
 }
