@@ -3,14 +3,14 @@ package localagent
 import (
 	"path"
 	"regexp"
-	"sync"
 	"strings"
+	"sync"
 )
 
 // rule is a way to say something. The expression must match a whole clause; its groups are the goal's arguments.
 type rule struct {
 	name   string
-	re     func() *regexp.Regexp // compiled when first needed: the program has other commands, and they start sooner
+	re     func() *regexp.Regexp    // compiled when first needed: the program has other commands, and they start sooner
 	accept func(args []string) bool // nil: always
 }
 
