@@ -164,9 +164,12 @@ func (s *Server) inline(i world.Interaction, status int, kind string, answer []b
 		return err
 	}
 	op, _ := s.spec.Find(http.MethodPost, "/interactions/1/t/callback")
-	if v := op.Request(nil, body); len(v) > 0 {
-		entry.Violations = v
-		return fmt.Errorf("the answer does not fit Discord's API: %s", v[0])
+	body, refused, err := entry.check(op, nil, body)
+	if err != nil {
+		return err
+	}
+	if len(refused) > 0 {
+		return fmt.Errorf("the answer does not fit Discord's API: %s", refused[0].Text)
 	}
 	cb, err := decode[world.Callback](body)
 	if err != nil {

@@ -294,7 +294,9 @@ func TestCommandPickerRules(t *testing.T) {
 func TestCallbackEndpoint(t *testing.T) {
 	r := newRig(t, "")
 	r.register()
+	answered := make(chan struct{})
 	r.edge.set(func(w http.ResponseWriter, i obj) {
+		defer close(answered)
 		path := "/interactions/" + i["id"].(string) + "/" + i["token"].(string) + "/callback"
 		if status, body := r.api("POST", path+"?with_response=true", `{"type":4,"data":{"content":"by callback"}}`); status != 200 || body["resource"] == nil {
 			t.Errorf("callback: %d %v", status, body)
@@ -304,7 +306,8 @@ func TestCallbackEndpoint(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusAccepted)
 	})
-	out := r.ask("sam", "x")
+	out := r.ask("sam", "x") // returns with the first callback
+	<-answered
 	has(t, out, "message.content", "by callback")
 	token := r.tokenOf(out["interaction"].(string))
 	status, m := r.api("POST", "/webhooks/"+r.info.Application+"/"+token, `{"content":"follow-up"}`)

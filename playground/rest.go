@@ -4,6 +4,7 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -119,9 +120,12 @@ func (s *Server) serve(op *openapi.Operation, r *http.Request, params map[string
 	if len(c.files) > 0 {
 		entry.Request = kept(c.body)
 	}
-	if v := op.Request(c.query, c.body); len(v) > 0 {
-		entry.Violations = v
-		return violationBody(v)
+	var refused []openapi.Violation
+	if c.body, refused, err = entry.check(op, c.query, c.body); err != nil {
+		return errorBody(err)
+	}
+	if len(refused) > 0 {
+		return violationBody(refused)
 	}
 	status, value, err := run(s, c)
 	if err != nil {
@@ -193,14 +197,45 @@ func nested(keys []string, leaf obj) obj {
 	return obj{keys[0]: nested(keys[1:], leaf)}
 }
 
-// violationBody is a 50035 that lists what the API's description does not allow.
-func violationBody(v []string) (int, []byte) {
-	list := []obj{}
-	for _, text := range v {
-		list = append(list, obj{"code": "OPENAPI_VIOLATION", "message": text})
+// check notes what does not fit the description, for the log. It returns the body without what Discord ignores, and
+// what Discord refuses: libraries send fields that are not described, and whoever tests a deployment reads the log.
+func (e *Entry) check(op *openapi.Operation, query url.Values, body []byte) (known []byte, refused []openapi.Violation, err error) {
+	found := op.Request(query, body)
+	e.Violations = openapi.Texts(found)
+	for _, v := range found {
+		if !v.Ignored {
+			refused = append(refused, v)
+		}
 	}
-	return http.StatusBadRequest, mustJSON(obj{"message": "Invalid Form Body", "code": 50035,
-		"errors": obj{"request": obj{"_errors": list}}})
+	known, err = openapi.Known(body, found)
+	return known, refused, err
+}
+
+// violationBody is a 50035: in Discord's own words where they are known, otherwise in those of the description's check.
+func violationBody(list []openapi.Violation) (int, []byte) {
+	all := obj{}
+	for _, v := range list {
+		if v.Longest > 0 {
+			note(all, v.Field, "BASE_TYPE_MAX_LENGTH", fmt.Sprintf("Must be %d or fewer in length.", v.Longest))
+		} else {
+			note(all, []string{"request"}, "OPENAPI_VIOLATION", v.Text)
+		}
+	}
+	return http.StatusBadRequest, mustJSON(obj{"message": "Invalid Form Body", "code": 50035, "errors": all})
+}
+
+// note adds an error about a field to the tree of a 50035.
+func note(tree obj, field []string, code, message string) {
+	for _, key := range field {
+		next, ok := tree[key].(obj)
+		if !ok {
+			next = obj{}
+			tree[key] = next
+		}
+		tree = next
+	}
+	list, _ := tree["_errors"].([]obj)
+	tree["_errors"] = append(list, obj{"code": code, "message": message})
 }
 
 // canonical writes an escaped path in one way: @discordjs/rest asks for /users/%40me.

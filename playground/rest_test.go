@@ -33,18 +33,21 @@ func TestRESTContract(t *testing.T) {
 		{"post to a category", "POST", "/channels/1300000000000000202/messages", `{"content":"x"}`, 400, 50008},
 		{"empty message", "POST", home + "/messages", `{"content":""}`, 400, 50006},
 		{"too long", "POST", home + "/messages", `{"content":"` + strings.Repeat("x", 2001) + `"}`, 400, 50035},
-		{"misspelt field", "POST", home + "/messages", `{"content":"x","embed":[]}`, 400, 50035},
+		{"field that Discord ignores", "POST", home + "/messages", `{"content":"x","embed":[]}`, 200, 0},
+		{"and nothing else", "POST", home + "/messages", `{"contents":"x"}`, 400, 50006},
+		{"parameter that Discord ignores", "GET", home + "/messages?limt=1", "", 200, 0},
 		{"broken JSON", "POST", home + "/messages", `{"content":`, 400, 50109},
 		{"parse and list", "POST", home + "/messages", `{"content":"x","allowed_mentions":{"parse":["users"],"users":["1"]}}`, 400, 50035},
 		{"same custom_id twice", "POST", home + "/messages", `{"components":[{"type":1,"components":[{"type":2,"style":1,"label":"a","custom_id":"x"},{"type":2,"style":1,"label":"b","custom_id":"x"}]}]}`, 400, 50035},
 		{"button without custom_id", "POST", home + "/messages", `{"components":[{"type":1,"components":[{"type":2,"style":1,"label":"a"}]}]}`, 400, 50035},
 		{"6001 characters of embeds", "POST", home + "/messages", fmt.Sprintf(`{"embeds":[{"description":"%s"},{"description":"%s"}]}`, strings.Repeat("x", 4000), strings.Repeat("x", 2001)), 400, 50035},
 		{"edit", "PATCH", home + "/messages/" + own, `{"content":"edited"}`, 200, 0},
+		{"edit as discord.js sends it", "PATCH", home + "/messages/" + own, `{"content":"edited","tts":false,"nonce":"1","enforce_nonce":false}`, 200, 0},
 		{"edit to nothing", "PATCH", home + "/messages/" + own, `{"content":""}`, 400, 50006},
 		{"edit somebody's", "PATCH", home + "/messages/" + foreign, `{"content":"mine"}`, 403, 50005},
 		{"delete somebody's", "DELETE", home + "/messages/" + foreign, "", 403, 50013},
 		{"typing", "POST", home + "/typing", "", 204, 0},
-		{"thread", "POST", home + "/messages/" + own + "/threads", `{"name":"t"}`, 201, 0},
+		{"thread, with a type", "POST", home + "/messages/" + own + "/threads", `{"name":"t","type":11}`, 201, 0},
 		{"thread again", "POST", home + "/messages/" + own + "/threads", `{"name":"t"}`, 400, 160004},
 		{"thread of nothing", "POST", home + "/messages/5/threads", `{"name":"t"}`, 404, 10008},
 		{"active threads", "GET", "/guilds/" + r.info.Guild + "/threads/active", "", 200, 0},
@@ -282,17 +285,51 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// What Discord ignores is in the log and done all the same; what it refuses is in the log and refused.
 func TestLogShowsViolations(t *testing.T) {
 	r := newRig(t, "")
-	r.api("POST", "/channels/"+r.info.Channel+"/messages", `{"contents":"typo"}`)
-	entries := r.do("GET", "/log?after=0", nil)["entries"].([]any)
-	for _, e := range entries {
-		e := e.(obj)
-		if e["kind"] == "rest" && e["method"] == "POST" {
-			has(t, e, "violations", []string{"body/contents: unknown field"})
-			has(t, e, "status", 400)
-			return
+	path := "/channels/" + r.info.Channel + "/messages"
+	tests := []struct {
+		body      string
+		status    int
+		violation string
+	}{
+		{`{"content":"x","embed":[]}`, 200, "body/embed: unknown field"},
+		{`{"contents":"typo"}`, 400, "body/contents: unknown field"},
+		{`{"content":"x","components":[{"type":1,"components":[{"type":2,"style":1,"label":"a","custom_id":"x","colour":3}]}]}`, 200, "body/components/0/components/0/colour: unknown field"},
+		{`{"content":5}`, 400, "body: at '/content': got number, want null or string"},
+		{`{"content":"fits"}`, 200, ""},
+	}
+	for _, tt := range tests {
+		if status, answer := r.api("POST", path, tt.body); status != tt.status {
+			t.Errorf("%s: %d %v", tt.body, status, answer)
+		}
+		want := []string{}
+		if tt.violation != "" {
+			want = append(want, tt.violation)
+		}
+		entries := r.do("GET", "/log?after=0", nil)["entries"].([]any)
+		last := entries[len(entries)-1].(obj)
+		has(t, last, "request", tt.body)
+		has(t, last, "violations", want)
+		has(t, last, "status", tt.status)
+	}
+}
+
+// A text that is too long is refused in Discord's own words, wherever it is.
+func TestTooLong(t *testing.T) {
+	r := newRig(t, "")
+	long := strings.Repeat("x", 4097)
+	for path, body := range map[string]string{
+		"content":              `{"content":"` + long[:2001] + `"}`,
+		"embeds.0.description": `{"embeds":[{"description":"` + long + `"}]}`,
+	} {
+		status, answer := r.api("POST", "/channels/"+r.info.Channel+"/messages", body)
+		limit := map[string]int{"content": 2000, "embeds.0.description": 4096}[path]
+		want := obj{"code": 50035, "message": "Invalid Form Body", "errors": nested(strings.Split(path, "."), obj{"_errors": []obj{
+			{"code": "BASE_TYPE_MAX_LENGTH", "message": fmt.Sprintf("Must be %d or fewer in length.", limit)}}})}
+		if got := string(mustJSON(answer)); status != 400 || got != string(mustJSON(want)) {
+			t.Errorf("%s: %d %s", path, status, got)
 		}
 	}
-	t.Fatalf("the request is not in the log: %v", entries)
 }

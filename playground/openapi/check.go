@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -10,24 +11,77 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
+// Violation is one way in which a document does not fit the description.
+type Violation struct {
+	Text    string   // in words
+	Ignored bool     // a field or parameter that is not described: Discord takes no notice of it
+	Field   []string // of the body, from the outside in, items of arrays by their number; nil where that says nothing
+	Longest int      // the field's text has more characters than this; 0 is another violation
+}
+
+// Texts are the violations in words, nil for none.
+func Texts(list []Violation) []string {
+	var out []string
+	for _, v := range list {
+		out = append(out, v.Text)
+	}
+	return out
+}
+
 // check validates body against the schema at pointer, and looks for fields that the schema does not know.
-func (o *Operation) check(schema any, pointer string, body []byte) []string {
+func (o *Operation) check(schema any, pointer string, body []byte) []Violation {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body)) // keeps numbers as written: 64-bit bounds hold
 	if err != nil {
-		return []string{"body: " + err.Error()}
+		return []Violation{{Text: "body: " + err.Error()}}
 	}
 	compiled, err := o.spec.compile(pointer)
 	if err != nil {
-		return []string{"description: " + err.Error()}
+		return []Violation{{Text: "description: " + err.Error()}}
 	}
-	var out []string
+	var out []Violation
 	var invalid *jsonschema.ValidationError
 	if err := compiled.Validate(value); errors.As(err, &invalid) {
 		out = leaves(invalid)
 	}
-	return append(out, o.spec.unknown("body", value, []any{schema})...)
+	for _, field := range o.spec.unknown(nil, value, []any{schema}) {
+		out = append(out, Violation{Text: "body/" + strings.Join(field, "/") + ": unknown field", Ignored: true, Field: field})
+	}
+	return out
+}
+
+// Known is the body without the fields that Discord ignores.
+func Known(body []byte, list []Violation) ([]byte, error) {
+	if !slices.ContainsFunc(list, func(v Violation) bool { return v.Ignored && v.Field != nil }) {
+		return body, nil
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range list {
+		if v.Ignored && v.Field != nil {
+			remove(value, v.Field)
+		}
+	}
+	return json.Marshal(value)
+}
+
+func remove(value any, field []string) {
+	switch v := value.(type) {
+	case obj:
+		if len(field) == 1 {
+			delete(v, field[0])
+			return
+		}
+		remove(v[field[0]], field[1:])
+	case []any:
+		if i, err := strconv.Atoi(field[0]); err == nil && i >= 0 && i < len(v) && len(field) > 1 {
+			remove(v[i], field[1:])
+		}
+	}
 }
 
 func (s *Spec) compile(pointer string) (*jsonschema.Schema, error) {
@@ -45,7 +99,7 @@ func (s *Spec) compile(pointer string) (*jsonschema.Schema, error) {
 }
 
 // leaves are the innermost reasons of a failure, at most eight, the deepest in the document first.
-func leaves(e *jsonschema.ValidationError) []string {
+func leaves(e *jsonschema.ValidationError) []Violation {
 	var all []*jsonschema.ValidationError
 	var walk func(*jsonschema.ValidationError)
 	walk = func(e *jsonschema.ValidationError) {
@@ -60,19 +114,23 @@ func leaves(e *jsonschema.ValidationError) []string {
 	slices.SortStableFunc(all, func(a, b *jsonschema.ValidationError) int {
 		return len(b.InstanceLocation) - len(a.InstanceLocation)
 	})
-	var out []string
+	var out []Violation
 	for _, l := range all[:min(len(all), 8)] {
 		text := l.Error()
 		if i := strings.Index(text, "\n- at"); i >= 0 {
 			text = text[i+6:]
 		}
-		out = append(out, "body: "+strings.TrimSpace(text))
+		v := Violation{Text: "body: " + strings.TrimSpace(text), Field: l.InstanceLocation}
+		if long, ok := l.ErrorKind.(*kind.MaxLength); ok {
+			v.Longest = long.Want
+		}
+		out = append(out, v)
 	}
 	return out
 }
 
-// unknown finds fields that no matching alternative of the schemas describes.
-func (s *Spec) unknown(at string, value any, schemas []any) []string {
+// unknown finds fields below at that no matching alternative of the schemas describes.
+func (s *Spec) unknown(at []string, value any, schemas []any) [][]string {
 	switch v := value.(type) {
 	case []any:
 		var items []any
@@ -81,10 +139,10 @@ func (s *Spec) unknown(at string, value any, schemas []any) []string {
 				items = append(items, i)
 			}
 		}
-		var out []string
+		var out [][]string
 		for i, x := range v {
 			if len(items) > 0 {
-				out = append(out, s.unknown(fmt.Sprintf("%s/%d", at, i), x, items)...)
+				out = append(out, s.unknown(append(at[:len(at):len(at)], strconv.Itoa(i)), x, items)...)
 			}
 		}
 		return out
@@ -94,7 +152,7 @@ func (s *Spec) unknown(at string, value any, schemas []any) []string {
 	return nil
 }
 
-func (s *Spec) unknownFields(at string, v obj, schemas []obj) []string {
+func (s *Spec) unknownFields(at []string, v obj, schemas []obj) [][]string {
 	closed := false
 	for _, sc := range schemas {
 		_, props := sc["properties"]
@@ -109,8 +167,9 @@ func (s *Spec) unknownFields(at string, v obj, schemas []obj) []string {
 		keys = append(keys, k)
 	}
 	slices.Sort(keys)
-	var out []string
+	var out [][]string
 	for _, k := range keys {
+		field := append(at[:len(at):len(at)], k)
 		var below []any
 		for _, sc := range schemas {
 			if p, ok := lookup(sc, "properties", k).(obj); ok {
@@ -120,10 +179,10 @@ func (s *Spec) unknownFields(at string, v obj, schemas []obj) []string {
 			}
 		}
 		if below == nil {
-			out = append(out, fmt.Sprintf("%s/%s: unknown field", at, k))
+			out = append(out, field)
 			continue
 		}
-		out = append(out, s.unknown(at+"/"+k, v[k], below)...)
+		out = append(out, s.unknown(field, v[k], below)...)
 	}
 	return out
 }
@@ -173,7 +232,7 @@ func (s *Spec) deref(x any) (obj, bool) {
 }
 
 // query checks names and values of the query.
-func (o *Operation) query(q url.Values) []string {
+func (o *Operation) query(q url.Values) []Violation {
 	known := map[string]obj{}
 	for _, list := range []any{o.item["parameters"], o.op["parameters"]} {
 		params, _ := list.([]any)
@@ -189,16 +248,16 @@ func (o *Operation) query(q url.Values) []string {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	var out []string
+	var out []Violation
 	for _, name := range names {
 		schema, ok := known[name]
 		if !ok {
-			out = append(out, "query/"+name+": unknown parameter")
+			out = append(out, Violation{Text: "query/" + name + ": unknown parameter", Ignored: true})
 			continue
 		}
 		for _, v := range q[name] {
 			if problem := scalar(schema, v); problem != "" {
-				out = append(out, "query/"+name+": "+problem)
+				out = append(out, Violation{Text: "query/" + name + ": " + problem})
 			}
 		}
 	}

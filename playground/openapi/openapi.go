@@ -1,7 +1,7 @@
 // Package openapi checks requests and responses of Discord's REST API against Discord's own OpenAPI description.
 //
-// The description (openapi.json, MIT, see LICENSE) allows unknown fields; here they are violations, because a
-// misspelt field otherwise passes every test. Schemas are compiled when an operation is first used, so that neither
+// The description (openapi.json, MIT, see LICENSE) allows unknown fields, and Discord ignores them; here they are
+// violations, marked as such, because a misspelt field otherwise passes every test. Schemas are compiled when an operation is first used, so that neither
 // a start nor a small test pays for all of them.
 package openapi
 
@@ -158,26 +158,26 @@ func (n *node) find(segs []string) *Operation {
 	return n.param.find(segs[1:])
 }
 
-// Request checks the query and the JSON body (nil when there is none) and returns the violations in words.
-func (o *Operation) Request(query url.Values, body []byte) []string {
+// Request checks the query and the JSON body (nil when there is none).
+func (o *Operation) Request(query url.Values, body []byte) []Violation {
 	out := o.query(query)
 	content, _ := lookup(o.op, "requestBody", "content", "application/json").(obj)
 	required, _ := lookup(o.op, "requestBody", "required").(bool)
 	switch {
 	case len(body) == 0 && required:
-		return append(out, "body: required")
+		return append(out, Violation{Text: "body: required"})
 	case len(body) == 0:
 		return out
 	case content == nil:
 		if string(bytes.TrimSpace(body)) == "{}" {
 			return out // several libraries send an empty object where nothing is asked
 		}
-		return append(out, "body: the operation takes none")
+		return append(out, Violation{Text: "body: the operation takes none"})
 	}
 	return append(out, o.check(content["schema"], o.pointer("requestBody", "content", "application/json", "schema"), body)...)
 }
 
-// Response checks a status and a JSON body.
+// Response checks a status and a JSON body and returns the violations in words.
 func (o *Operation) Response(status int, body []byte) []string {
 	responses, _ := o.op["responses"].(obj)
 	keys := []string{strconv.Itoa(status), strconv.Itoa(status/100) + "XX", "default"}
@@ -201,7 +201,7 @@ func (o *Operation) Response(status int, body []byte) []string {
 		if len(body) == 0 {
 			return []string{fmt.Sprintf("response %d: no body", status)}
 		}
-		return o.check(schema, at+"/"+escape("content", "application/json", "schema"), body)
+		return Texts(o.check(schema, at+"/"+escape("content", "application/json", "schema"), body))
 	}
 	if status >= 500 {
 		return nil
@@ -209,10 +209,10 @@ func (o *Operation) Response(status int, body []byte) []string {
 	return []string{fmt.Sprintf("response %d: not described", status)}
 }
 
-// Value checks a JSON document against a named component schema.
+// Value checks a JSON document against a named component schema and returns the violations in words.
 func (s *Spec) Value(component string, body []byte) []string {
 	o := &Operation{spec: s}
-	return o.check(lookup(s.doc, "components", "schemas", component), "#/components/schemas/"+component, body)
+	return Texts(o.check(lookup(s.doc, "components", "schemas", component), "#/components/schemas/"+component, body))
 }
 
 func (o *Operation) pointer(keys ...string) string {

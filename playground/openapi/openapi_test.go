@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -54,7 +55,16 @@ func TestRequest(t *testing.T) {
 				t.Fatalf("no operation %s %s", tt.method, tt.path)
 			}
 			q, _ := url.ParseQuery(tt.query)
-			got := op.Request(q, []byte(tt.body))
+			list := op.Request(q, []byte(tt.body))
+			got := Texts(list)
+			for _, v := range list {
+				if v.Ignored != strings.Contains(v.Text, "unknown") {
+					t.Errorf("%q: ignored %v", v.Text, v.Ignored)
+				}
+				if strings.Contains(tt.name, "2001") && (v.Longest != 2000 || len(v.Field) != 1 || v.Field[0] != "content") {
+					t.Errorf("%+v", v)
+				}
+			}
 			if tt.name == "nonce too long" {
 				if len(got) == 0 {
 					t.Fatal("accepted")
@@ -65,6 +75,22 @@ func TestRequest(t *testing.T) {
 				t.Fatalf("got %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// What Discord ignores is taken out at any depth, and nothing else; numbers stay as they were written.
+func TestKnown(t *testing.T) {
+	const body = `{"nonce":9223372036854775807,"tts2":1,"components":[{"type":1,"x":{},"components":[{"type":2,"style":1,"label":"<a>","custom_id":"x","colour":3}]}],"content":5}`
+	const want = `{"components":[{"components":[{"custom_id":"x","label":"<a>","style":1,"type":2}],"type":1}],"content":5,"nonce":9223372036854775807}`
+	op, _ := spec(t).Find("POST", "/channels/1/messages")
+	found := op.Request(nil, []byte(body))
+	got, err := Known([]byte(body), found)
+	var a, b any
+	if err != nil || json.Unmarshal(got, &a) != nil || json.Unmarshal([]byte(want), &b) != nil || !reflect.DeepEqual(a, b) || !strings.Contains(string(got), "9223372036854775807") {
+		t.Errorf("got %s %v, want %s", got, err, want)
+	}
+	if got, err := Known([]byte(want), op.Request(nil, []byte(want))); err != nil || string(got) != want {
+		t.Errorf("a body without such fields was changed: %s %v", got, err)
 	}
 }
 
@@ -110,7 +136,7 @@ func TestResponse(t *testing.T) {
 	}
 }
 
-// FuzzRequest: no body crashes the checker, and a field that Discord does not know is never accepted.
+// FuzzRequest: no body crashes the checker, and a field that Discord does not know is never overlooked.
 func FuzzRequest(f *testing.F) {
 	f.Add(`{"content":"x"}`, "zzz")
 	f.Add(`[1,{"a":null}]`, "a")
@@ -120,8 +146,15 @@ func FuzzRequest(f *testing.F) {
 		op.Request(nil, []byte(body))
 		known, _ := lookup(spec(t).doc, "components", "schemas", "MessageCreateRequest", "properties", field).(obj)
 		extra, err := json.Marshal(obj{"content": "x", field: "y"})
-		if err == nil && known == nil && utf8.ValidString(field) && len(op.Request(nil, extra)) == 0 {
-			t.Errorf("accepted %s", extra)
+		if err != nil || known != nil || !utf8.ValidString(field) {
+			return
+		}
+		found := op.Request(nil, extra)
+		if len(found) != 1 || !found[0].Ignored {
+			t.Errorf("%s: %+v", extra, found)
+		}
+		if rest, err := Known(extra, found); err != nil || string(rest) != `{"content":"x"}` {
+			t.Errorf("%s without %q: %s %v", extra, field, rest, err)
 		}
 	})
 }
