@@ -60,7 +60,7 @@ func Crash(ctx context.Context, h Host, run Runners, dir string, o Crashing) (c 
 		return nil, err
 	}
 	began := time.Now()
-	k := &killer{Play: p, dice: rand.New(rand.NewPCG(o.Seed, 0)), crashes: &Crashes{Host: h.Name(), Seed: o.Seed, Kills: map[string]int{}}}
+	k := &killer{Play: p, dice: rand.New(rand.NewPCG(o.Seed, 0)), crashes: &Crashes{Host: h.Name(), Seed: o.Seed, Load: load(), Kills: map[string]int{}}}
 	people := gather(ctx, p, o.Seed)
 	err = k.spree(ctx, o)
 	k.crashes.questions = people.leave()

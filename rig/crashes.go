@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -21,12 +22,13 @@ type Crashes struct {
 	Seed  uint64
 	Kills map[string]int // by kind
 	Took  time.Duration
+	Load  string // of the machine as it began: processes that ran or wanted to, over a minute
 
 	Accepted   int      // questions that Discord or its relay was told are taken
 	Answered   int      // of these, with one answer
 	GivenUp    int      // of these, told that a call had ended its host three times (F17)
 	Refused    int      // questions that nobody took: people were told so
-	Commands   int      // questions with a command that must not run twice
+	Commands   int      // of those accepted, with a command that must not run twice
 	Lost       []string // accepted, and neither answered nor given up
 	Duplicates []string // answered twice, or with two cards
 	Reruns     []string // commands that ran twice
@@ -95,14 +97,14 @@ func (c *Crashes) answers(all []message, p *Play) {
 		if n > 1 {
 			c.Duplicates = append(c.Duplicates, fmt.Sprintf("%s has %d answers", q.tag, n))
 		}
-		if q.unsafe {
-			c.Commands++
-		}
 		if !q.accepted {
 			c.Refused++
 			continue
 		}
 		c.Accepted++
+		if q.unsafe {
+			c.Commands++
+		}
 		switch {
 		case n == 1:
 			c.Answered++
@@ -236,6 +238,7 @@ func (c *Crashes) Table() string {
 	}
 	row := func(what string, value any) { fmt.Fprintf(&b, "| %s | %v |\n", what, value) }
 	fmt.Fprintf(&b, "| %s, in %s, seed %d | |\n| --- | --- |\n", c.Host, c.Took.Round(time.Second), c.Seed)
+	row("load of the machine before, and its processors", fmt.Sprintf("%s, %d", c.Load, runtime.NumCPU()))
 	row("kills", total)
 	for _, kind := range []string{killAnyMoment, killPoint, killTool, killIdle} {
 		row("&ensp;"+kind, c.Kills[kind])
@@ -274,4 +277,11 @@ func Percentile(list []time.Duration, p int) time.Duration {
 	}
 	sorted := slices.Sorted(slices.Values(list))
 	return sorted[max(0, (len(sorted)*p+99)/100-1)]
+}
+
+// load is the machine's, as its kernel tells it; "" where none does.
+func load() string {
+	text, _ := os.ReadFile("/proc/loadavg") // not on every system
+	first, _, _ := strings.Cut(string(text), " ")
+	return first
 }

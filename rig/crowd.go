@@ -38,7 +38,7 @@ func (q *question) answer() string { return "answer " + q.tag + "." }
 const (
 	lookEvery  = 150 * time.Millisecond
 	giveUpAt   = 90 * time.Second // a person who has waited that long asks something else; the end of the run looks again
-	afterError = 100 * time.Millisecond
+	afterError = 500 * time.Millisecond
 )
 
 func gather(ctx context.Context, p *Play, seed uint64) *crowd {
@@ -126,7 +126,7 @@ const callbackThinking = 5
 
 // text draws what a question makes the model do.
 func (q *question) text(dice *rand.Rand) string {
-	slow := fmt.Sprintf("!slow %d\n", dice.IntN(250))
+	slow := fmt.Sprintf("!slow %d\n", dice.IntN(100))
 	write := fmt.Sprintf("echo %s >> ran; sleep 0.%d", q.tag, 1+dice.IntN(6))
 	script := ""
 	switch dice.IntN(5) {
