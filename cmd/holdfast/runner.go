@@ -80,7 +80,7 @@ func (s *stack) openRunner(ctx context.Context) error {
 		return err
 	}
 	o := s.runnerOptions(s.front.url()+"/v1/workspaces/"+workspace, token, s.project, s.data.in(runnerData), s.opts.sandbox)
-	o.Log, o.Name = s.log.With("component", "runner"), "local"
+	o.Log, o.Name, o.Clock = s.log.With("component", "runner"), "local", &s.clock
 	r, err := runner.New(o)
 	if err != nil {
 		return err

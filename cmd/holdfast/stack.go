@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"holdfast/actor"
@@ -29,6 +31,7 @@ type stack struct {
 	failed  chan error // what ended a part that should go on
 
 	log    *slog.Logger
+	clock  clock.Shifted // of every part that tells time; the page may move it
 	secret config.Secret
 	model  chosenModel
 	page   string // the one URL
@@ -37,9 +40,14 @@ type stack struct {
 
 	agent, front, site *server // own models, edge, playground
 	engine             engine.Engine
-	host               *host.Host
+	hostOptions        host.Options
+	edge               atomic.Pointer[http.Handler] // of the host that answers; nil while it starts again
 	playground         *playground.Server
 	runner             func(context.Context) error // ends it
+
+	hostMu   sync.Mutex // held while the host is replaced or stopped
+	host     *host.Host
+	stopping bool
 }
 
 // start opens everything. The addresses come first, since each part must know another's.
@@ -86,9 +94,10 @@ func (s *stack) openModel(ctx context.Context) (err error) {
 	return nil
 }
 
-// openPlayground and the edge share one clock, which the page may move.
+// openPlayground comes before the other parts that tell time: it moves the clock to where it was.
 func (s *stack) openPlayground(context.Context) (err error) {
-	s.playground, err = playground.New(playground.Options{Data: s.data.in(playgroundData), Clock: &clock.Shifted{}, Log: s.log.With("component", "playground")})
+	s.playground, err = playground.New(playground.Options{Data: s.data.in(playgroundData), Clock: &s.clock, Log: s.log.With("component", "playground"),
+		Suggestions: suggestions, Actions: s.actions()})
 	if err != nil {
 		return err
 	}
@@ -105,8 +114,8 @@ func (s *stack) openEdge(ctx context.Context) (err error) {
 		return err
 	}
 	info := s.playground.Info()
-	s.host, err = host.New(ctx, host.Options{
-		Data: s.data.in(edgeData), Engine: s.engine, Log: log, Key: key,
+	s.hostOptions = host.Options{
+		Data: s.data.in(edgeData), Engine: s.engine, Log: log, Key: key, Clock: &s.clock,
 		Secrets: []host.Secret{host.Secret(s.secret.Reveal())},
 		Config: actor.Config{ApplicationID: info.Application, PublicKeys: []string{info.PublicKey}, AllowedGuilds: []string{info.Guild},
 			Models: map[string]actor.Model{"default": s.model.model}, DefaultModel: "default"},
@@ -114,11 +123,11 @@ func (s *stack) openEdge(ctx context.Context) (err error) {
 			"discord":       {BaseURL: info.API, Credential: host.Secret(info.Token)},
 			"model:default": s.model.target,
 		},
-	})
-	if err != nil {
+	}
+	if err := s.openHost(ctx); err != nil {
 		return err
 	}
-	s.front.serve(s.host.Handler(), s.failed)
+	s.front.serve(http.HandlerFunc(s.serveEdge), s.failed)
 	s.site.serve(s.playground.Handler(), s.failed)
 	return nil
 }
@@ -154,6 +163,9 @@ func (s *stack) introduce(ctx context.Context) error {
 func (s *stack) stop(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
+	s.hostMu.Lock()
+	defer s.hostMu.Unlock()
+	s.stopping = true
 	if s.runner != nil {
 		err = errors.Join(err, s.runner(ctx))
 	}
