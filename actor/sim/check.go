@@ -49,6 +49,7 @@ const ledger = `SELECT
 	(SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'now_max'),
 	coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'offset'), 0),
 	coalesce((SELECT max(id) FROM entry), 0),
+	coalesce((SELECT value FROM meta WHERE key = 'review'), '') IN ('restored', 'on'),
 	(SELECT id FROM turn t WHERE t.ended_wall IS NULL AND NOT EXISTS (SELECT 1 FROM task k WHERE k.turn = t.id AND k.due IS NOT NULL) LIMIT 1)`
 
 const never = int64(9e15)
@@ -62,10 +63,12 @@ func (s *space) check(kind string, data any, res *actor.Result, attempt int) {
 		w.fail("invariant 4: the actor's clock went from %d to %d", b.now, now)
 	}
 	b.now, b.offset = now, offset
-	if !row.Null(4) {
-		w.fail("invariant 4: turn %d runs and nothing of it is due", row.Int(4))
+	if !row.Null(5) {
+		w.fail("invariant 4: turn %d runs and nothing of it is due", row.Int(5))
 	}
-	s.checkAlarm(res, due, now, offset, attempt)
+	if row.Int(4) == 0 { // under review nothing runs, and only its own questions are due
+		s.checkAlarm(res, due, now, offset, attempt)
+	}
 	if entry < b.entry {
 		w.fail("invariant 5: the newest entry was %d, now it is %d", b.entry, entry)
 	}
@@ -216,6 +219,18 @@ func (s *space) checkRequest(e actor.Effect) {
 	}
 }
 
+// checkFrame: an attempt is sent once, under an epoch that no other had, not even before a restore.
+func (s *space) checkFrame(message []byte) {
+	var f frame.Frame
+	if err := json.Unmarshal(message, &f); err != nil || f.Type != frame.TypeTask {
+		return
+	}
+	key := fmt.Sprintf("task %d under epoch %d", f.Task, f.Epoch)
+	if s.sent[key]++; s.sent[key] > 1 {
+		s.world.fail("invariant 5: %s is sent again", key)
+	}
+}
+
 // checkStart is invariant 3: an unsafe call starts once, a safe one three times; none starts without an allow or a
 // person's approval of exactly these arguments.
 func (s *space) checkStart(f frame.Frame) {
@@ -288,7 +303,10 @@ func (s *space) records() []string {
 
 // staleOutcome says whether an outcome's attempt has lost its claim.
 func (s *space) staleOutcome(o actor.Outcome) bool {
-	if o.ID[0] == 'd' {
+	switch o.ID[0] {
+	case 'r':
+		return false // of a review's question, whose claims are its own
+	case 'd':
 		return s.one(`SELECT 1 FROM delivery WHERE id = ? AND state = 'sending' AND owner = ? AND epoch = ?`, o.ID[1:], s.owner, o.Epoch) == ""
 	}
 	return s.one(`SELECT 1 FROM task WHERE id = ? AND state = 'running' AND owner = ? AND epoch = ? AND lease_expires > ?`, o.ID[1:], s.owner, o.Epoch, s.clock()) == ""

@@ -16,6 +16,7 @@ type message struct {
 	author      string
 	space       *space
 	delivery    string // the effect that made it, "" for an interaction's own
+	interaction string // that it answers
 	body        render.Message
 	flags       int
 	created     int64
@@ -25,6 +26,7 @@ type message struct {
 
 // original is an interaction's own message.
 type original struct {
+	interaction  string
 	channel      string
 	acknowledged bool // the front's answer came in time
 	ephemeral    bool // and it was the front's own refusal
@@ -138,8 +140,7 @@ func (d *discord) route(s *space, e actor.Effect, parts []string) (int, string) 
 		return d.thread(parts)
 	case e.Method == "GET" && len(parts) == 4:
 		if m := d.shown(parts[3]); m != nil && d.threads[m.channel] != "deleted" {
-			content, _ := json.Marshal(m.body.Content)
-			return 200, fmt.Sprintf(`{"id":%q,"channel_id":%q,"content":%s}`, m.id, m.channel, content)
+			return 200, show(m)
 		}
 		return d.fault(404, 10008)
 	case e.Method == "PATCH" && len(parts) == 2:
@@ -149,6 +150,10 @@ func (d *discord) route(s *space, e actor.Effect, parts []string) (int, string) 
 		d.threads[parts[1]] = "open"
 		return 200, fmt.Sprintf(`{"id":%q}`, parts[1])
 	case e.Method == "GET":
+		if e.ID[0] != 'r' && (d.hidden || d.world.chance("listing-empty", 0.2)) { // a review takes an empty listing for an answer
+			d.world.covered("discord: a listing shows nothing")
+			return 200, "[]"
+		}
 		return 200, d.list(parts[1], e.Path)
 	case e.Method == "POST":
 		return d.create(s, e.ID, parts[1], m)
@@ -179,7 +184,7 @@ func (d *discord) original(s *space, e actor.Effect, token string, body render.M
 		}
 		return 204, ""
 	case o.message == nil:
-		o.message = d.add(&message{channel: o.channel, author: appID, space: s})
+		o.message = d.add(&message{channel: o.channel, author: appID, space: s, interaction: o.interaction})
 		if o.ephemeral {
 			o.message.flags = 64
 		}
@@ -227,7 +232,7 @@ func (d *discord) create(s *space, delivery, channel string, body render.Message
 	case "archived":
 		d.threads[channel] = "open"
 	}
-	delivery = s.name + "/" + delivery
+	delivery = fmt.Sprintf("%s~%d/%s", s.name, s.life, delivery)
 	if body.Nonce != "" && body.EnforceNonce {
 		if other := d.meant[body.Nonce]; other != "" && other != delivery {
 			d.world.fail("invariant 2: %s and %s have the same nonce", other, delivery)
@@ -277,15 +282,17 @@ func (d *discord) edits(e actor.Effect) int {
 }
 
 func show(m *message) string {
-	return fmt.Sprintf(`{"id":%q,"channel_id":%q,"flags":%d,"author":{"id":%q}}`, m.id, m.channel, m.flags, m.author)
+	components, _ := json.Marshal(m.body.Components)
+	content, _ := json.Marshal(m.body.Content)
+	metadata := ""
+	if m.interaction != "" {
+		metadata = fmt.Sprintf(`,"interaction_metadata":{"id":%q}`, m.interaction)
+	}
+	return fmt.Sprintf(`{"id":%q,"channel_id":%q,"flags":%d,"content":%s,"author":{"id":%q},"components":%s%s}`, m.id, m.channel, m.flags, content, m.author, components, metadata)
 }
 
 // list is a page of a channel after an id, the newest first.
 func (d *discord) list(channel, path string) string {
-	if d.hidden || d.world.chance("listing-empty", 0.2) {
-		d.world.covered("discord: a listing shows nothing")
-		return "[]"
-	}
 	after := path[strings.LastIndex(path, "after=")+len("after="):]
 	var items []string
 	if d.threads[channel] != "" && channel > after { // what the thread was opened under shows in it
@@ -293,9 +300,7 @@ func (d *discord) list(channel, path string) string {
 	}
 	for _, m := range d.all {
 		if m.channel == channel && !m.deleted && (len(m.id) > len(after) || len(m.id) == len(after) && m.id > after) {
-			components, _ := json.Marshal(m.body.Components)
-			content, _ := json.Marshal(m.body.Content)
-			items = append(items, fmt.Sprintf(`{"id":%q,"content":%s,"author":{"id":%q},"components":%s}`, m.id, content, m.author, components))
+			items = append(items, show(m))
 		}
 	}
 	if len(items) > 100 {

@@ -28,6 +28,7 @@ func (s *space) launch(e actor.Effect) {
 	gen := s.gen
 	switch e.Type {
 	case actor.EffectRunnerSend:
+		s.checkFrame(e.Message)
 		for _, r := range s.runners {
 			r.receive(e.Socket, e.Message)
 		}

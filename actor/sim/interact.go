@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"strings"
 
 	"holdfast/actor"
@@ -11,12 +10,14 @@ import (
 // that nothing was accepted, and the key is withdrawn (F32).
 func (p *people) interact(d *deed, s *space, in actor.Interaction) (reply string) {
 	w := p.world
-	w.serial++
-	in.Key = fmt.Sprintf("15%012d%05d", w.now-epoch, w.serial)
+	in.Key = w.discord.id()
 	in.Token = "token-" + in.Key
-	o := &original{channel: in.Place.Channel, at: w.now}
+	o := &original{interaction: in.Key, channel: in.Place.Channel, at: w.now}
 	w.discord.originals[in.Token] = o
 	var said *asked
+	if in.Kind == actor.KindResume {
+		s.resumed = w.now
+	}
 	if in.Kind == actor.KindAsk {
 		said = p.input(s, in.Key, in.Prompt)
 	}

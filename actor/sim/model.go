@@ -3,6 +3,7 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -16,7 +17,7 @@ type model struct {
 func (m *model) serve(s *space, body string) (int, string) {
 	w := m.world
 	w.covered("model call")
-	m.checkShape(body)
+	question := m.checkShape(body)
 	switch {
 	case w.chance("model-429", 0.02):
 		return 429, `{"error":{"message":"slow down","type":"rate_limit"}}`
@@ -28,7 +29,7 @@ func (m *model) serve(s *space, body string) (int, string) {
 		return 0, ""
 	}
 	rounds := strings.Count(body, `"role":"tool"`)
-	stream := m.answer()
+	stream := m.answer(question)
 	if rounds < 6 && w.pick("model", 100) < 60 {
 		stream = m.toolCalls()
 	}
@@ -38,11 +39,16 @@ func (m *model) serve(s *space, body string) (int, string) {
 	return 200, stream
 }
 
+// asking are the texts of people's inputs.
+var asking = regexp.MustCompile(`\b(Q|M|CRASH)\d+\.`)
+
 // checkShape holds each request to what providers demand: every call is followed by its result, before anything else.
-func (m *model) checkShape(body string) {
+// It gives the newest input.
+func (m *model) checkShape(body string) (question string) {
 	var request struct {
 		Messages []struct {
 			Role  string `json:"role"`
+			Text  any    `json:"content"`
 			Calls []struct {
 				ID string `json:"id"`
 			} `json:"tool_calls"`
@@ -54,6 +60,9 @@ func (m *model) checkShape(body string) {
 	}
 	open := map[string]bool{}
 	for i, msg := range request.Messages {
+		if asked := asking.FindAllString(fmt.Sprint(msg.Text), -1); msg.Role == "user" && len(asked) > 0 {
+			question = asked[len(asked)-1]
+		}
 		switch {
 		case msg.Role == "tool" && !open[msg.CallID]:
 			m.world.fail("invariant 5: message %d of a model request answers the call %q, which is not open", i, msg.CallID)
@@ -69,11 +78,12 @@ func (m *model) checkShape(body string) {
 	if len(open) > 0 {
 		m.world.fail("invariant 5: a model request ends with %d open calls", len(open))
 	}
+	return question
 }
 
-func (m *model) answer() string {
+func (m *model) answer(question string) string {
 	m.answers++
-	said := fmt.Sprintf("ANSWER-%d.", m.answers)
+	said := fmt.Sprintf("ANSWER-%d to %s", m.answers, question)
 	if m.world.pick("model", 12) == 0 {
 		said += "\n\n" + strings.Repeat("and so on ", 300) // more than one message holds
 		m.world.covered("an answer of several messages")

@@ -54,7 +54,7 @@ func (s *space) checkTurn(turn int64, answer string) {
 	line, _, _ := strings.Cut(answer, "\n")
 	shown, gone := 0, 0 // gone: removed after it was shown there
 	for _, m := range w.discord.all {
-		if m.space != s || m.author != appID || !strings.Contains(m.body.Content, line) || !s.isOf(m, turn) {
+		if m.space != s || m.author != appID || !strings.Contains(m.body.Content, line) || !s.isOf(m, turn) && !(s.life > 0 && strings.HasPrefix(line, "ANSWER")) {
 			continue
 		}
 		shown++
@@ -132,10 +132,26 @@ func (w *world) checkAsked() {
 			w.fail("invariant 1: %s was declined in %s and is %s", a.text, a.space.name, row)
 		}
 	}
+	for _, a := range w.people.asked {
+		w.checkAnsweredOnce(a)
+	}
 	for _, s := range w.spaces {
 		if twice := s.one(`SELECT content FROM submission WHERE content <> '' GROUP BY content HAVING count(*) > 1`); twice != "" {
 			w.fail("invariant 1: %s is taken twice in %s", twice, s.name)
 		}
+	}
+}
+
+// checkAnsweredOnce: nothing that was asked is answered by two messages, also not across a restore.
+func (w *world) checkAnsweredOnce(a *asked) {
+	var found []string
+	for _, m := range w.discord.all {
+		if m.author == appID && !m.deleted && w.discord.threads[m.channel] != "deleted" && strings.Contains(m.body.Content, " to "+a.text) {
+			found = append(found, m.id)
+		}
+	}
+	if len(found) > 1 && !a.space.unsure {
+		w.fail("invariant 2: %s in %s is answered by the messages %s", a.text, a.space.name, strings.Join(found, ", "))
 	}
 }
 

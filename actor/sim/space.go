@@ -46,6 +46,11 @@ type space struct {
 	alarmAt int64     // serial of the newest alarm
 	runners []*runner // the workspace's own, and a second one that sometimes comes
 	starts  map[int64]int
+	sent    map[string]int // task frames, by task and epoch
+	backup  *backup
+	life    int            // restores so far
+	resumed int64          // when a conversation was last resumed
+	unsure  bool           // a restore rolled a /resume back: where answers went since is not known
 	told    map[int64]bool // tasks whose result has left the workspace's own runner
 	book    book
 }
@@ -57,7 +62,7 @@ var config = actor.Config{
 
 func newSpace(w *world, name string, i int) *space {
 	s := &space{world: w, name: name, channel: fmt.Sprintf("13000000000000002%02d", i), db: workspaces.take(),
-		starts: map[int64]int{}, told: map[int64]bool{}, book: newBook()}
+		starts: map[int64]int{}, sent: map[string]int{}, told: map[int64]bool{}, book: newBook()}
 	s.conn = &faultyConn{db: s.db, poison: map[string]bool{}}
 	s.boot()
 	yes := true
@@ -125,6 +130,7 @@ func (s *space) restart() {
 func (s *space) heal() {
 	s.conn.full = false
 	s.restart()
+	s.review()
 	s.runners[1].leave()
 	s.runners[0].heal()
 }

@@ -34,6 +34,12 @@ func (w *world) weather() {
 	w.happens("clock-jumps", 1, 0.5, func(*space) { w.skew += w.between("clock", -120_000, 120_000) })
 	w.happens("thread-changes", 1, 0.6, func(*space) { w.threadChanges() })
 	w.happens("discord-outage", 1, 0.25, func(*space) { w.outage() })
+	w.happens("backup", 3, 0.2, func(s *space) { s.backup = s.backUp() })
+	w.happens("restore", 1, 0.5, func(s *space) {
+		if s.backup != nil {
+			s.restore(s.backup)
+		}
+	})
 	w.happens("history-hidden", 1, 0.3, func(*space) {
 		w.discord.hidden = true
 		w.after(w.between("hidden", 60_000, 900_000), func() { w.discord.hidden = false })
