@@ -66,11 +66,14 @@ func (w *work) anchorID(verb string, turn int64) string {
 
 // nonce is 25 characters that Discord recognises a repeated create by (spec 3.5).
 func (w *work) nonce(id, part int64) string {
-	workspace := w.name
+	workspace, incarnation := w.name, w.meta["incarnation"]
 	if mutant("nonce without the workspace") {
 		workspace = ""
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s|%s/%s|%s|%d|%d", w.cfg.ApplicationID, w.guild, workspace, w.meta["incarnation"], id, part))
+	if mutant("nonce without the incarnation") {
+		incarnation = ""
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s|%s/%s|%s|%d|%d", w.cfg.ApplicationID, w.guild, workspace, incarnation, id, part))
 	text := new(big.Int).SetBytes(sum[:]).Text(62)
 	return (strings.Repeat("0", 25) + text)[len(text):][:25]
 }

@@ -45,7 +45,7 @@ const epochBits = 20
 
 // firstEpoch is what the epochs of this incarnation are above; 0 in a workspace that was never restored.
 func (w *work) firstEpoch() int64 {
-	if w.meta["review"] == "" {
+	if w.meta["review"] == "" || mutant("a restore repeats epochs") {
 		return 0
 	}
 	return parseInt(w.meta["incarnation"]) << epochBits
@@ -55,7 +55,7 @@ func (w *work) firstEpoch() int64 {
 func attemptOf(epoch int64) int64 { return epoch & (1<<epochBits - 1) }
 
 func (w *work) inReview() bool {
-	return w.meta["review"] == reviewOn || w.meta["review"] == ReviewRestored
+	return (w.meta["review"] == reviewOn || w.meta["review"] == ReviewRestored) && !mutant("a restored workspace runs by itself")
 }
 
 // reviewItem is one input under review.
