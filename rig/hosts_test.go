@@ -7,6 +7,7 @@ import (
 
 // onEachHost runs a test against a deployment of every host; the real ones are left out of a short run.
 func onEachHost(t *testing.T, test func(t *testing.T, h Host)) {
+	t.Parallel()
 	t.Run(Linked, func(t *testing.T) {
 		t.Parallel()
 		test(t, LinkedHost{})

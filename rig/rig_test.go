@@ -1,12 +1,14 @@
 package rig
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -71,6 +73,7 @@ func real(t *testing.T, build func() (Programs, error)) Programs {
 }
 
 func TestLinked(t *testing.T) {
+	t.Parallel()
 	scenarios(t, LinkedHost{}, func(s Scenario) (Runners, error) {
 		if !s.KillsRunner() {
 			return LinkedRunner, nil
@@ -81,17 +84,36 @@ func TestLinked(t *testing.T) {
 }
 
 func TestSelfhosted(t *testing.T) {
+	t.Parallel()
 	p := real(t, buildSelfhosted)
 	scenarios(t, SelfhostedHost{p}, func(Scenario) (Runners, error) { return p.StartRunner, nil })
 }
 
 func TestWorkerd(t *testing.T) {
+	t.Parallel()
 	p := real(t, buildWorkerd)
 	scenarios(t, WorkerdHost{p}, func(Scenario) (Runners, error) { return p.StartRunner, nil })
 }
 
 // scenarios runs every file of testdata that is for the host.
 func scenarios(t *testing.T, h Host, runners func(Scenario) (Runners, error)) {
+	for _, s := range patientFirst(t) {
+		if !s.For(h.Name()) {
+			continue
+		}
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			run, err := runners(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			play(t, h, run, s)
+		})
+	}
+}
+
+// patientFirst reads testdata. What may take long comes first, so that it does not run alone at the end.
+func patientFirst(t *testing.T) (list []Scenario) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scenarios: %v", err)
@@ -106,18 +128,10 @@ func scenarios(t *testing.T, h Host, runners func(Scenario) (Runners, error)) {
 			t.Error(err)
 			continue
 		}
-		if !s.For(h.Name()) {
-			continue
-		}
-		t.Run(s.Name, func(t *testing.T) {
-			t.Parallel()
-			run, err := runners(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			play(t, h, run, s)
-		})
+		list = append(list, s)
 	}
+	slices.SortStableFunc(list, func(a, b Scenario) int { return cmp.Compare(b.Patience, a.Patience) })
+	return list
 }
 
 func play(t *testing.T, h Host, run Runners, s Scenario) {
