@@ -111,11 +111,6 @@ func (c *child) kill() error {
 	return err
 }
 
-// stop ends it in order.
-func (c *child) stop() error {
-	return errors.Join(c.stdin.Close(), c.cmd.Wait())
-}
-
 // resident is a process's memory in bytes.
 type resident struct {
 	own int64 // nobody else can have it

@@ -14,7 +14,6 @@ import (
 var (
 	composer = el("#dock textarea.input", "")
 	newest   = el("#log li.msg:last-child", "")
-	heading  = el("#head .head-name", "")
 )
 
 // toolLimit is how long an answer may take for which the sandbox compiles and tests the sample project.

@@ -53,7 +53,7 @@ func (p *plan) line(m masked, rest string) {
 		}
 		in, ok := m.understand(s)
 		if after != "" && (!ok || last(in).open) {
-			s, after, in, ok = m.command(s, after, in, ok)
+			s, after, in, ok = m.command(s, after, ok)
 		}
 		rest = after
 		switch {
@@ -68,10 +68,10 @@ func (p *plan) line(m masked, rest string) {
 
 // command decides about a sentence that may be the beginning of a command with a sentence's end in it: "run cd x; ls".
 // Where it cannot be told nothing is understood, since half a command is another command.
-func (m masked) command(s, after string, in []intent, ok bool) (string, string, []intent, bool) {
+func (m masked) command(s, after string, ok bool) (string, string, []intent, bool) {
 	goesOn := !ok || strings.HasSuffix(strings.TrimSpace(s), ";") || prompt(s)
 	if ok && !goesOn && m.understandAll(after) {
-		in, ok = m.understand(strings.TrimRight(s, ".?! ")) // "run ls. Then read a.txt."
+		in, ok := m.understand(strings.TrimRight(s, ".?! ")) // "run ls. Then read a.txt."
 		return s, after, in, ok
 	}
 	whole, all := m.understand(s + after)
