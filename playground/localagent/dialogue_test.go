@@ -146,7 +146,7 @@ func TestDialogues(t *testing.T) {
 			says: []string{"The tests pass (`npm test`)"}},
 		{name: "pytest", ask: "test", world: world{`glob {"pattern":"/*"}`: "test_a.py\na.py", `bash {"command":"python3 -m pytest -q"}`: "FAILED test_a.py::test_x - assert\nexit status 1"}, says: []string{"Failing: `test_a.py::test_x`"}},
 		{name: "bash is not offered", ask: "run the tests", tools: []string{"glob", "read"}, world: world{`glob {"pattern":"/*"}`: goFiles}, calls: []string{`glob {"pattern":"/*"}`},
-			says: []string{"I cannot run the tests", "not offered"}},
+			says: []string{"I cannot run the tests", "not offered", "apt-get install bubblewrap"}},
 		{name: "nothing is offered", ask: "list the files", tools: []string{"other"}, calls: []string{}, says: []string{"I cannot list the files"}},
 		{name: "list", ask: "list the files", world: world{`glob {"pattern":"*"}`: goFiles}, says: []string{"The project has 4 entries", "main_test.go"}},
 		{name: "list a folder that is not there", ask: "list the files in cmd", calls: []string{`glob {"path":"cmd","pattern":"*"}`}, says: []string{"it failed", "no such file"}},

@@ -97,7 +97,11 @@ func (o outcome) excuse(what string) string {
 	case stopped:
 		return "I tried to " + what + ", but it was stopped before its end." + block(o.text)
 	case missing:
-		return "I cannot " + what + ": the tool for it is not offered here."
+		text := "I cannot " + what + ": the tool for it is not offered here."
+		if o.text == "bash" {
+			text += " Commands need bubblewrap on the runner's machine (Debian, Ubuntu: `apt-get install bubblewrap`), and a policy that does not deny them."
+		}
+		return text
 	case aborted:
 		return "I did not get to " + what + ": the turn was ended."
 	}
