@@ -52,9 +52,12 @@ func (s *space) checkTurn(turn int64, answer string) {
 	state := s.one(`SELECT min(state) || ' ' || min(reason) FROM submission WHERE turn = ?`, turn)
 	w.covered("settled: " + state)
 	line, _, _ := strings.Cut(answer, "\n")
+	if s.life > 0 && !strings.HasPrefix(line, "ANSWER") {
+		return // a restore may have taken it over from a message that it does not link to, and others say the same
+	}
 	shown, gone := 0, 0 // gone: removed after it was shown there
 	for _, m := range w.discord.all {
-		if m.space != s || m.author != appID || !strings.Contains(m.body.Content, line) || !s.isOf(m, turn) && !(s.life > 0 && strings.HasPrefix(line, "ANSWER")) {
+		if m.space != s || m.author != appID || !strings.Contains(m.body.Content, line) || s.life == 0 && !s.isOf(m, turn) {
 			continue
 		}
 		shown++
