@@ -97,11 +97,15 @@ func (w *work) beginReview() {
 		SELECT key, id, 'unknown', ?, ? FROM submission WHERE state IN ('queued','placed') ORDER BY id`, w.now, w.wall)
 }
 
+// maxSkew is how far Discord's clock and the restoring host's may be apart, in ms; a relay's may be so too (docs/protocol.md).
+const maxSkew = 300_000
+
 // restoredAfter says that a message was written before the workspace was restored: it may have been answered in the
-// time that was rolled back.
+// time that was rolled back. Its id has Discord's time, the incarnation the host's, so what is close counts as before:
+// it is looked up, and admitted when nothing answers it.
 func (w *work) restoredAfter(message string) bool {
 	const discordEpoch = 1420070400000 // ms; the first second of 2015
-	return w.meta["review"] != "" && parseInt(message)>>22+discordEpoch < parseInt(w.meta["incarnation"])*1000
+	return w.meta["review"] != "" && parseInt(message)>>22+discordEpoch < parseInt(w.meta["incarnation"])*1000+maxSkew
 }
 
 // mustReview says that a message may not be admitted yet.

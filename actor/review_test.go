@@ -169,9 +169,20 @@ func TestF36_LateMessagesAreLookedUpAfterTheReleaseToo(t *testing.T) {
 	p.rest()
 	p.want("verdicts", p.verdicts(), "answered continued")
 	p.want("answers", fmt.Sprint(len(p.discord.in(answered)), len(p.discord.in(unanswered))), "1 1")
-	now := fmt.Sprint((p.now - 1420070400000) << 22)
-	p.say(now, channelID, "<@"+appID+"> new", appID)
-	p.want("a new one", p.one(`SELECT count(*) FROM submission WHERE key = ?`, now), "1")
+	restored := parseInt(p.one(`SELECT value FROM meta WHERE key = 'incarnation'`)) * 1000
+	for _, c := range []struct {
+		name, at string
+		verdicts string
+	}{
+		{"close to the restore, by clocks that differ", snowflake(restored + maxSkew - 1), "answered continued unknown"},
+		{"new", snowflake(restored + maxSkew), "answered continued unknown"},
+	} {
+		p.say(c.at, channelID, "<@"+appID+"> new", appID)
+		p.want(c.name, p.verdicts(), c.verdicts)
+	}
+	p.rest()
+	p.want("verdicts", p.verdicts(), "answered continued continued")
+	p.want("all but the answered one", p.one(`SELECT count(*) FROM submission WHERE state = 'done'`), "4")
 }
 
 func TestF36_DiscordCannotTell(t *testing.T) {
