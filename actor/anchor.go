@@ -12,7 +12,7 @@ func (w *work) anchorConfirmed(d delivery, a discordAnswer) {
 		w.newDelivery(delivery{Kind: deliverRefusal, Op: opOriginal, Conversation: d.Conversation, Turn: d.Turn, Channel: d.Channel, Token: d.Token, Body: reasonText[reasonWithdrawn]})
 		w.closeDelivery(d.ID, "failed", reasonWithdrawn)
 		if live {
-			w.endTurn(t, reasonWithdrawn, "")
+			w.withdrawPlaced(t, t.ID)
 		}
 		return
 	}

@@ -34,7 +34,7 @@ type approvalState struct {
 
 // askApproval makes the call wait for a person, and posts the card. Where nobody could ever press it is denied.
 func (w *work) askApproval(t task, turn turn, d policy.Decision) {
-	if !w.hasApprover(turn.Requester) {
+	if !w.hasApprover(turn.ID) {
 		w.failTool(t, stateFailed, "Denied: this needs an approval and nobody in the workspace may give it. "+d.Rule)
 		w.roundGoesOn(t.Turn)
 		return
@@ -126,7 +126,7 @@ func (w *work) press(id int64, verb string, who User, reason string) (approvalSt
 		return approvalState{}, false, errs.New(errs.NotFound, "There is no such approval here.")
 	}
 	state := decode[approvalState](t.Checkpoint)
-	if err := w.mayDecide(who, state.Requester); err != nil {
+	if err := w.mayDecide(who, t.Turn); err != nil {
 		w.audit(who.ID, "approval.refused", fmt.Sprintf("task %d", t.Parent), verb)
 		return state, false, err
 	}

@@ -94,3 +94,78 @@ func TestOnlyApproversDecide(t *testing.T) {
 	w.want("approval", w.one(`SELECT state FROM task WHERE kind = 'approval'`), stateWaiting)
 	w.want("audit", w.one(`SELECT count(*) FROM audit WHERE action = 'approval.refused' AND actor = ?`, sam), "1")
 }
+
+// Whoever spoke in a turn asked for what it does, also when somebody else began it.
+func TestWhoJoinedATurnMayNotApproveIt(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	no := false
+	w.operator(OpConfig, Settings{Policy: json.RawMessage(askPolicy), SelfApprove: &no,
+		Members: []Member{{User: maya, Roles: []string{"admin"}}, {User: sam, Roles: []string{"approver"}}, {User: "1300000000000000014", Roles: []string{"approver"}}}})
+	rounds := 0
+	w.model = func(int, string) (int, string) {
+		if rounds++; rounds == 1 {
+			return 200, call("bash", `{"command":"sleep 5"}`)
+		}
+		if rounds == 2 {
+			return 200, call("bash", `{"command":"git push origin main"}`)
+		}
+		return 200, say("Pushed.")
+	}
+	w.runner.hold = true
+	w.ask("1300000000000001001", "wait")
+	w.run(5_000)
+	thread := w.one(`SELECT place FROM conversation`)
+	w.must(EventGateway, GatewayEvent{ID: "1300000000000005000", Type: "MESSAGE_CREATE", Place: Place{Guild: guildID, Channel: thread, Type: 11, Parent: channelID},
+		Message: "1300000000000005000", Author: User{ID: sam, Name: "sam"}, Content: "and push it"})
+	w.runner.hold = false
+	w.finish(w.runner.held[0])
+	w.run(5_000)
+	for _, who := range []string{maya, sam} {
+		if told := w.press("a", w.approval(), who); !strings.Contains(told, "You asked for this") {
+			t.Fatalf("%s is told: %s", who, told)
+		}
+	}
+	w.want("a third", w.press("a", w.approval(), "1300000000000000014"), `{"type":6}`)
+}
+
+// The card of an open approval follows its conversation when the thread is deleted.
+func TestTheCardFollowsOutOfADeletedThread(t *testing.T) {
+	w := pushWorld(t)
+	thread := w.one(`SELECT place FROM conversation`)
+	w.must(EventGateway, GatewayEvent{ID: "s:1", Type: "THREAD_DELETE", Place: Place{Guild: guildID, Channel: thread, Type: 11, Parent: channelID}})
+	w.run(5_000)
+	shown := w.discord.in(channelID)
+	if last := shown[len(shown)-1].body; len(shown) != 2 || !strings.Contains(last.Content, "git push") {
+		t.Fatalf("the channel shows: %s", w.discord.all())
+	}
+	w.want("press", w.press("a", w.approval(), maya), `{"type":6}`)
+	w.wantOneAnswer()
+}
+
+func TestDetailsAreForMembers(t *testing.T) {
+	w := newWorld(t)
+	w.ask("1300000000000001001", "hello")
+	w.run(60_000)
+	details := func(user string) string {
+		w.must(EventInteraction, Interaction{Key: "p-" + user, Kind: KindPress, User: User{ID: user}, Place: Place{Guild: guildID, Channel: channelID},
+			Verb: "i", Target: w.one(`SELECT value FROM meta WHERE key = 'incarnation'`) + ".d1"})
+		return string(w.reply.Body)
+	}
+	if got := details(sam); !strings.Contains(got, "Job 1") {
+		t.Errorf("a member is told: %s", got)
+	}
+	if got := details("1300000000000000099"); strings.Contains(got, "Job 1") {
+		t.Errorf("a stranger is told: %s", got)
+	}
+}
+
+func TestMembersAreChecked(t *testing.T) {
+	for _, m := range []Member{{User: maya}, {User: "x y", Roles: []string{"admin"}}, {Roles: []string{"admin"}}, {User: maya, Roles: []string{"king"}}} {
+		w := newWorld(t)
+		args, _ := json.Marshal(Settings{Members: []Member{m}})
+		if err := w.event(EventOperator, Operator{Op: OpConfig, Args: args}); err == nil || !strings.Contains(err.Error(), `"invalid"`) {
+			t.Errorf("%+v: got %v, want invalid", m, err)
+		}
+	}
+}

@@ -77,6 +77,10 @@ func (w *work) threadGone(thread string) {
 	}
 	w.settlePlace(&c, c.Channel)
 	w.event("thread.deleted", 0, thread, "")
+	for _, row := range w.tx.Rows(`SELECT id, turn FROM task WHERE conversation = ? AND kind = 'approval' AND due IS NOT NULL ORDER BY id`, c.ID) {
+		w.newDelivery(delivery{Kind: deliverCard, Op: opCreate, Conversation: c.ID, Turn: row.Int(1), Task: row.Int(0)}) // its card went with the thread
+		w.touchCard(row.Int(1))
+	}
 }
 
 // titleOf is the question's first words, as a thread's name: one line, at most 60 characters.

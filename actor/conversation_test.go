@@ -103,3 +103,55 @@ func TestALongAnswerComesInParts(t *testing.T) {
 	}
 	w.want("parts", w.one(`SELECT count(*) FROM part`), "0")
 }
+
+// What a full conversation does not take is refused politely, once.
+func TestAFullConversationSaysSo(t *testing.T) {
+	w := newWorld(t)
+	w.say("1300000000000001013", channelID, "<@"+appID+"> begin", appID)
+	w.runUntil(PointModel) // the turn runs, and its call does not come back
+	for i := range maxQueued + 3 {
+		r := w.say(fmt.Sprint(1300000000000002000+i), "1300000000000001013", fmt.Sprintf("message %d", i))
+		w.want(r.ID, r.Status, map[bool]string{true: StatusCommitted, false: StatusIgnored}[i < maxQueued])
+	}
+	w.run(10_000)
+	if n := strings.Count(w.discord.all(), "wait here already"); n != 1 {
+		t.Fatalf("%d refusals are shown: %s", n, w.discord.all())
+	}
+}
+
+// One person's limit does not keep another's question waiting.
+func TestTheQueueIsFair(t *testing.T) {
+	w := newWorld(t)
+	for i := range 14 {
+		w.ask(fmt.Sprint(1300000000000001001+i), "of maya's")
+	}
+	place := Place{Guild: guildID, Channel: channelID}
+	for i := range 3 {
+		key := fmt.Sprint(1300000000000003001 + i)
+		w.must(EventInteraction, Interaction{Key: key, Kind: KindAsk, Token: "token-" + key, User: User{ID: sam, Name: "sam"}, Place: place, Prompt: "of sam's"})
+		w.discord.originals["token-"+key] = &fakeMessage{channel: channelID}
+	}
+	running := func() string {
+		return w.one(`SELECT count(*) FROM turn WHERE ended_wall IS NULL AND requester = ?`, sam)
+	}
+	w.want("sam runs", running(), "2")
+	w.must(EventOperator, Operator{Op: OpStop, Principal: Principal{Name: "op", Roles: []string{"admin"}}, Args: json.RawMessage(`{"id":"` + jobName(parseInt(w.one(`SELECT min(id) FROM turn WHERE requester = ?`, sam))) + `"}`)})
+	w.want("sam runs his next", running(), "2")
+}
+
+// A question that the front refused leaves the turn that it shares with others to them.
+func TestF32_AWithdrawnQuestionLeavesOthersTheirTurn(t *testing.T) {
+	w := newWorld(t)
+	for i := range 2 { // maya's two turns run, so what she asks in a third thread is queued
+		w.ask(fmt.Sprint(1300000000000001001+i), "busy")
+	}
+	w.say("1300000000000001013", channelID, "<@"+appID+"> first", appID)
+	w.must(EventOperator, Operator{Op: OpStop, Principal: Principal{Name: "op", Roles: []string{"admin"}}, Args: json.RawMessage(`{"id":"1"}`)})
+	w.want("joined", w.one(`SELECT count(*) FROM turn WHERE id = 3`), "1")
+	w.tx(`INSERT INTO submission(conversation, key, source, author, author_name, content, attachments, channel, state, turn, created_wall)
+		VALUES (3, '77', 'interaction', ?, 'sam', 'second', '[]', '1300000000000001013', 'placed', 3, 0)`, sam)
+	w.must(EventWithdraw, Withdraw{Key: "77"})
+	w.run(60_000)
+	w.want("withdrawn", w.one(`SELECT state || ' ' || reason FROM submission WHERE key = '77'`), "unanswered withdrawn")
+	w.want("the other's", w.one(`SELECT state FROM submission WHERE id = 3`), "done")
+}

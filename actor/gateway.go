@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ func (w *work) messageCreated(g GatewayEvent) (status, reason string) {
 	c, owned := w.conversationAt(g.Place.Channel)
 	owned = owned || w.threadUnderReview(g.Place.Channel)
 	called := slices.Contains(g.Mentions, w.cfg.ApplicationID)
-	text := strings.TrimSpace(strings.NewReplacer("<@"+w.cfg.ApplicationID+">", "", "<@!"+w.cfg.ApplicationID+">", "").Replace(g.Content))
+	text := w.withoutBot(g.Content)
 	switch {
 	case g.Bot:
 		return StatusIgnored, "not written by a person"
@@ -69,6 +70,7 @@ func (w *work) messageCreated(g GatewayEvent) (status, reason string) {
 	case admitDuplicate:
 		return StatusDuplicate, ""
 	case admitFull:
+		w.sayFull(c)
 		return StatusIgnored, "the conversation's queue is full"
 	}
 	return StatusCommitted, ""
@@ -99,9 +101,22 @@ func (w *work) emptyMessage(g GatewayEvent, c conversation) (status, reason stri
 	return StatusCommitted, "empty"
 }
 
+// sayFull refuses politely, once a minute, what a full conversation does not take (spec 6.3).
+func (w *work) sayFull(c conversation) {
+	text := fmt.Sprintf("%d messages wait here already, so I did not take what came after them. Send it again when I have caught up.", maxQueued)
+	if _, said := w.tx.Row(`SELECT 1 FROM delivery WHERE kind = 'note' AND conversation = ? AND body = ? AND created_wall > ? LIMIT 1`, c.ID, text, w.wall-60_000); !said {
+		w.newDelivery(delivery{Kind: deliverNote, Op: opCreate, Conversation: c.ID, Body: text})
+	}
+}
+
+// withoutBot takes the bot's own mention out of a text.
+func (w *work) withoutBot(text string) string {
+	return strings.TrimSpace(strings.NewReplacer("<@"+w.cfg.ApplicationID+">", "", "<@!"+w.cfg.ApplicationID+">", "").Replace(text))
+}
+
 // messageUpdated changes a submission while it is queued, and nothing afterwards (spec 1.3).
 func (w *work) messageUpdated(g GatewayEvent) (status, reason string) {
-	text := strings.TrimSpace(mention.ReplaceAllString(g.Content, ""))
+	text := w.withoutBot(g.Content)
 	if text == "" || len(text) > maxPrompt {
 		return StatusIgnored, "no text to change to"
 	}

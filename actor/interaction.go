@@ -83,7 +83,8 @@ func (w *work) ask(in Interaction) error {
 	case admitJoined:
 		w.callback(callbackMessage, render.Note(fmt.Sprintf("Added to the running turn (job %s).", jobName(s.ID))))
 	case admitQueued:
-		w.callback(callbackMessage, render.Note(fmt.Sprintf("Queued as job %s: it starts when one of the running turns ends.", jobName(s.ID))))
+		w.useModel(s, in.Model)
+		w.callback(callbackMessage, render.Note(fmt.Sprintf("Queued as job %s: it starts when one of the running turns ends, also one that waits for an approval. Its answer will be a new message.", jobName(s.ID))))
 	case admitDuplicate:
 		if s.Reason == reasonWithdrawn {
 			w.ephemeral("%s", reasonText[reasonWithdrawn])
@@ -91,12 +92,18 @@ func (w *work) ask(in Interaction) error {
 		}
 		w.callback(callbackDeferred, nil)
 	default:
-		if in.Model != "" {
-			w.tx.Exec(`UPDATE conversation SET model = ? WHERE id = ?`, in.Model, s.Conversation)
-		}
+		w.useModel(s, in.Model)
 		w.callback(callbackDeferred, nil)
 	}
 	return nil
+}
+
+// useModel makes the model that an /ask names the conversation's from now on. One that joins a running turn changes
+// nothing: the turn goes on as it began.
+func (w *work) useModel(s submission, name string) {
+	if name != "" {
+		w.tx.Exec(`UPDATE conversation SET model = ? WHERE id = ?`, name, s.Conversation)
+	}
 }
 
 func (w *work) stopCommand(in Interaction) error {
@@ -152,6 +159,8 @@ func (w *work) pressedAnchor(in Interaction, id string) error {
 	}
 	t, live := w.turn(d.Turn)
 	switch {
+	case in.Verb == "i" && !w.may(in.User, canAsk):
+		w.ephemeral("You are not a member of this workspace. An admin can add you.")
 	case in.Verb == "i":
 		w.ephemeral("%s", w.details(t))
 	case !live:

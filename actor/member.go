@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 
@@ -43,22 +44,35 @@ func (w *work) may(u User, what string) bool {
 	return false
 }
 
+// discordID is a snowflake in decimal.
+var discordID = regexp.MustCompile(`^[1-9][0-9]{0,19}$`)
+
 func implies(has, what string) bool {
 	return has == what || has == canAdmin || has == canApprove && what == canAsk
 }
 
-// mayDecide is the one authorization function for approvals, whoever asks and by which way.
-func (w *work) mayDecide(u User, requester string) error {
+// mayDecide is the one authorization function for approvals, whoever asks and by which way. Whoever spoke in the turn
+// asked for what it does: a message that joined it counts as much as the one that began it.
+func (w *work) mayDecide(u User, turn int64) error {
 	if mutant("anybody approves") {
 		return nil
 	}
 	if !w.may(u, canApprove) {
 		return errs.New(errs.Unauthorized, "Only an approver of this workspace can decide this.")
 	}
-	if u.ID == requester && !w.selfApprove() {
+	if !w.selfApprove() && slices.Contains(w.askers(turn), u.ID) {
 		return errs.New(errs.Unauthorized, "You asked for this, so somebody else has to approve it.")
 	}
 	return nil
+}
+
+// askers are the authors of all that was placed into a turn.
+func (w *work) askers(turn int64) []string {
+	var ids []string
+	for _, row := range w.tx.Rows(`SELECT DISTINCT author FROM submission WHERE turn = ? ORDER BY author`, turn) {
+		ids = append(ids, row.Str(0))
+	}
+	return ids
 }
 
 // selfApprove is the workspace's setting, and true for a workspace of one member.
@@ -70,9 +84,10 @@ func (w *work) selfApprove() bool {
 	return row.Int(0) <= 1
 }
 
-// hasApprover says whether anybody could ever approve what this person asked for.
-func (w *work) hasApprover(requester string) bool {
-	row, _ := w.tx.Row(`SELECT count(*) FROM member WHERE can IN ('approver','admin') AND (kind = 'role' OR id <> ? OR ?)`, requester, w.selfApprove())
+// hasApprover says whether anybody could ever approve what was asked for in a turn.
+func (w *work) hasApprover(turn int64) bool {
+	row, _ := w.tx.Row(`SELECT count(*) FROM member WHERE can IN ('approver','admin')
+		AND (kind = 'role' OR ?1 OR id NOT IN (SELECT author FROM submission WHERE turn = ?2))`, w.selfApprove(), turn)
 	return row.Int(0) > 0
 }
 
@@ -92,6 +107,12 @@ func (w *work) replaceMembers(members []Member) error {
 	for i, m := range members {
 		if (m.User == "") == (m.Role == "") {
 			return errs.New(errs.Invalid, `members[%d]: expected either "user" or "role" with an id`, i)
+		}
+		if !discordID.MatchString(m.User + m.Role) {
+			return errs.New(errs.Invalid, `members[%d]: %q is no Discord id; expected up to 20 digits`, i, m.User+m.Role)
+		}
+		if len(m.Roles) == 0 {
+			return errs.New(errs.Invalid, `members[%d]: expected at least one of member, approver and admin in "roles"`, i)
 		}
 		for _, can := range m.Roles {
 			if can != canAsk && can != canApprove && can != canAdmin {

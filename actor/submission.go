@@ -181,9 +181,25 @@ func (w *work) withdraw(in Withdraw) error {
 	case s.State == "queued":
 		w.settleQueued(s, reasonWithdrawn)
 	case s.State == "placed" && live && !t.Acknowledged:
-		w.endTurn(t, reasonWithdrawn, "")
+		w.withdrawPlaced(t, s.ID)
 	}
 	return nil // after the acknowledgement, or once settled, a withdrawal changes nothing (spec 6.1)
+}
+
+// withdrawPlaced takes one question out of a turn that has not begun to work. The turn ends with it, unless others
+// wait for the same turn's answer: then only its anchor is made anew, by bot token.
+func (w *work) withdrawPlaced(t turn, id int64) {
+	others, _ := w.tx.Row(`SELECT count(*) FROM submission WHERE turn = ? AND state = 'placed' AND id <> ?`, t.ID, id)
+	if others.Int(0) == 0 {
+		w.endTurn(t, reasonWithdrawn, "")
+		return
+	}
+	w.tx.Exec(`UPDATE submission SET state = 'unanswered', reason = ?, settled_wall = ? WHERE id = ? AND state = 'placed'`, reasonWithdrawn, w.wall, id)
+	w.event("submission.settled", id, jobName(id), reasonWithdrawn)
+	if anchor, ok := w.deliveryOf(t.ID, deliverAnchor); ok && anchor.Op == opOriginal {
+		w.closeDelivery(anchor.ID, "failed", reasonWithdrawn)
+		w.newDelivery(delivery{Kind: deliverAnchor, Op: opCreate, Conversation: t.Conversation, Turn: t.ID})
+	}
 }
 
 func (w *work) settleQueued(s submission, reason string) {

@@ -132,7 +132,7 @@ func (w *work) startQueued() {
 	}
 	rows := w.tx.Rows(`SELECT ` + submissionColumns + ` FROM submission WHERE state = 'queued'
 		AND conversation NOT IN (SELECT conversation FROM turn WHERE ended_wall IS NULL)
-		AND id IN (SELECT min(id) FROM submission WHERE state = 'queued' GROUP BY conversation) ORDER BY id LIMIT 10`)
+		AND id IN (SELECT min(id) FROM submission WHERE state = 'queued' GROUP BY conversation) ORDER BY id LIMIT 200`) // most may have to wait for a limit of their author's
 	for _, row := range rows {
 		s := scanSubmission(row)
 		if c, ok := w.conversation(s.Conversation); ok && w.roomFor(s.Author) {

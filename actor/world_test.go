@@ -284,6 +284,14 @@ func (w *world) one(sql string, args ...any) string {
 	return fmt.Sprint(rows[0][0])
 }
 
+// tx changes the database behind the actor's back.
+func (w *world) tx(sql string, args ...any) {
+	w.t.Helper()
+	if _, err := w.db.Do(sql, args); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 func (w *world) want(what, got, want string) {
 	w.t.Helper()
 	if got != want {

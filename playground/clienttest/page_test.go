@@ -37,11 +37,11 @@ func (p *page) pick(command string) {
 	p.see(el(".command .pill", "/"+command))
 }
 
-// ask sends /ask with a prompt.
+// ask sends /ask with a prompt, written out as people write it.
 func (p *page) ask(prompt string) {
 	p.Helper()
-	p.pick("ask")
-	p.write(prompt)
+	p.click(composer)
+	p.write("/ask " + prompt)
 	p.enter()
 	p.gone(el(".command", ""))
 }

@@ -40,7 +40,7 @@ setInterval(() => store.typing.size && fill(typing, typingLine()), 1000);
 
 input.addEventListener("input", () => {
   grow();
-  suggest();
+  if (!typedCommand()) suggest();
 });
 input.addEventListener("keydown", (e) => {
   if (menu.key(e)) return;
@@ -68,6 +68,15 @@ document.addEventListener("keydown", (e) => {
 function grow() {
   input.style.height = "auto";
   input.style.height = Math.min(input.scrollHeight, 280) + "px";
+}
+
+// typedCommand enters the command that is written out, as soon as a blank follows its name; what is there already, as
+// after a paste, becomes its first option.
+function typedCommand() {
+  if (editing) return false;
+  const named = commandItems().filter((c) => input.value.startsWith(`/${c.name} `)).sort((a, b) => b.name.length - a.name.length)[0];
+  if (named) startCommand(named.name, input.value.slice(named.name.length + 2));
+  return Boolean(named);
 }
 
 // suggest opens the list of commands after "/", or of people and roles after "@".
@@ -137,6 +146,7 @@ function leaveCommand() {
 async function send() {
   const text = input.value.trim();
   if (text === "" && !chosen.length) return;
+  if (typedCommand()) return;
   const content = encode(text);
   const body = { channel: store.channel, content };
   try {
