@@ -27,10 +27,10 @@ type target struct {
 // add gives a verb the flags of a target.
 func (t *target) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&t.url, "url", "", "the deployment's address (default: $HOLDFAST_URL, or the `holdfast run` of this user)")
-	f.StringVar(&t.tokenFile, "token-file", "", "file with an operator's key, mode 0600 (default: $HOLDFAST_TOKEN, or that of `holdfast run`)")
-	f.StringVar(&t.workspace, "workspace", "", "<guild>/<workspace> (default: $HOLDFAST_WORKSPACE, or that of `holdfast run`)")
-	f.StringVar(&t.data, "data", "", "data folder of the `holdfast run` to talk to")
+	f.StringVar(&t.url, "url", "", "the deployment's address (default: $HOLDFAST_URL, or this user's own run)")
+	f.StringVar(&t.tokenFile, "token-file", "", "file with an operator's key, mode 0600 (default: $HOLDFAST_TOKEN, or that of this user's own run)")
+	f.StringVar(&t.workspace, "workspace", "", "<guild>/<workspace> (default: $HOLDFAST_WORKSPACE, or that of this user's own run)")
+	f.StringVar(&t.data, "data", "", "data folder of the run to talk to")
 	f.BoolVar(&t.json, "json", false, "print JSON")
 }
 
