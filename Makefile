@@ -79,9 +79,14 @@ deploy: core api node ## deploy to your Cloudflare account (wrangler deploy)
 dry-run: core api node
 	npm run dry-run
 
+# What starts whole deployments, workerd or a browser runs alone, so that nothing there waits for somebody else's build.
+WHOLE := ./rig/... ./playground/clienttest ./worker/edge/...
+
 .PHONY: test
-test: core sandbox node ## every test: units, scenarios on each host, the page in a browser
-	$(GO) test -timeout 12m ./...
+test: core api sandbox node build/holdfast ## every test: units, simulator, scenarios on each host, the page in a browser
+	$(GO) test -timeout 12m $$($(GO) list ./... | grep -vE '^holdfast/(rig|playground/clienttest|worker/edge)(/|$$)')
+	cd actor/model/sdktest && $(GO) test ./...
+	$(GO) test -p 1 -timeout 20m $(WHOLE)
 
 .PHONY: check
 check: format vet tidy dry-run race test ## what CI runs
