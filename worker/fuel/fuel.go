@@ -43,6 +43,7 @@ const (
 	secData    = 11
 	secCount   = 12
 	secTag     = 13
+	importMem  = 2
 	importGlob = 3
 )
 
@@ -54,14 +55,18 @@ type section struct {
 	body []byte
 }
 
-// Instrument returns a copy of the module with the counter, and a maximum for its memory. Nothing else changes: no section is dropped, no function
-// or global gets another index. A module that it does not understand in full is an error.
+// Instrument returns a copy of the module with the counter, a maximum for its memory, and its data in fewer pieces. Nothing
+// else changes: no section is dropped, no function or global gets another index. A module that it does not understand in
+// full is an error.
 func Instrument(module []byte) ([]byte, error) {
 	secs, err := split(module)
 	if err != nil {
 		return nil, err
 	}
 	if err := boundMemory(secs); err != nil {
+		return nil, err
+	}
+	if err := joinData(secs); err != nil {
 		return nil, err
 	}
 	index, err := addGlobal(&secs)
@@ -162,7 +167,7 @@ func body(secs *[]section, id byte) *[]byte {
 
 // addGlobal appends the counter to the module's own globals, so that no other index moves, and gives its index.
 func addGlobal(secs *[]section) (uint64, error) {
-	imported, err := importedGlobals(*secs)
+	before, err := imported(*secs, importGlob)
 	if err != nil {
 		return 0, err
 	}
@@ -172,7 +177,7 @@ func addGlobal(secs *[]section) (uint64, error) {
 		out = appendSigned(out, Unlimited)
 		return append(out, opEnd)
 	})
-	return imported + n, err
+	return before + n, err
 }
 
 func addExport(secs *[]section, index uint64) error {
@@ -212,7 +217,8 @@ func grow(b *[]byte, entry func([]byte) []byte) (uint64, error) {
 	return n, nil
 }
 
-func importedGlobals(secs []section) (n uint64, err error) {
+// imported counts the imports of a kind.
+func imported(secs []section, kind byte) (n uint64, err error) {
 	for _, s := range secs {
 		if s.id != secImport {
 			continue
@@ -221,7 +227,7 @@ func importedGlobals(secs []section) (n uint64, err error) {
 		for range r.u32() {
 			r.take(r.u32())
 			r.take(r.u32())
-			if r.importDesc() == importGlob {
+			if r.importDesc() == kind {
 				n++
 			}
 			if r.err != nil {

@@ -149,9 +149,35 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
+func TestDataIsJoined(t *testing.T) {
+	const memory = "\x05\x03\x01\x00\x01"
+	far := strings.Repeat("\x00", 32)
+	for _, c := range []struct{ name, before, data, want string }{
+		{"a short gap", memory, "\x02\x00\x41\x08\x0b\x02ab\x00\x41\x0c\x0b\x01c", "\x01\x00\x41\x08\x0b\x05ab\x00\x00c"},
+		{"none", memory, "\x02\x00\x41\x08\x0b\x01a\x00\x41\x09\x0b\x01c", "\x01\x00\x41\x08\x0b\x02ac"},
+		{"the longest", memory, "\x02\x00\x41\x08\x0b\x01a\x00\x41\x29\x0b\x01c", "\x01\x00\x41\x08\x0b\x22a" + far + "c"},
+		{"a longer one", memory, "\x02\x00\x41\x08\x0b\x01a\x00\x41\x2a\x0b\x01c", ""},
+		{"not in order", memory, "\x02\x00\x41\x0c\x0b\x01c\x00\x41\x08\x0b\x02ab", ""},
+		{"one over the other", memory, "\x02\x00\x41\x08\x0b\x02ab\x00\x41\x09\x0b\x01c", ""},
+		{"a passive one", memory, "\x02\x00\x41\x08\x0b\x02ab\x01\x01c", ""},
+		{"named by instructions", memory + "\x0c\x01\x02", "\x02\x00\x41\x08\x0b\x02ab\x00\x41\x0c\x0b\x01c", ""},
+		{"in a memory of somebody else", "\x02\x08\x01\x01m\x01m\x02\x00\x01", "\x02\x00\x41\x08\x0b\x02ab\x00\x41\x0c\x0b\x01c", ""},
+	} {
+		if c.want == "" {
+			c.want = c.data
+		}
+		section := func(data string) string { return "\x0b" + string(rune(len(data))) + data }
+		out, err := fuel.Instrument([]byte(header + c.before + section(c.data)))
+		if err != nil || !strings.HasSuffix(string(out), section(c.want)) {
+			t.Errorf("%s: got %q %v, want %q at its end", c.name, out, err, c.want)
+		}
+	}
+}
+
 func FuzzInstrument(f *testing.F) {
 	f.Add([]byte(countdown))
 	f.Add([]byte(header))
+	f.Add([]byte(header + "\x05\x03\x01\x00\x01" + "\x0b\x0e\x02\x00\x41\x08\x0b\x02ab\x00\x41\x0c\x0b\x01c"))
 	f.Fuzz(func(t *testing.T, module []byte) {
 		ctx := context.Background()
 		r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())

@@ -67,6 +67,26 @@ func (r *reader) u32() uint64 {
 	return v
 }
 
+// signed reads a signed LEB128 of at most 32 bits.
+func (r *reader) signed() int32 {
+	var v int64
+	for shift := 0; shift < 35; shift += 7 {
+		b := r.byte()
+		v |= int64(b&0x7f) << shift
+		if b&0x80 == 0 {
+			if b&0x40 != 0 {
+				v -= 1 << (shift + 7)
+			}
+			if v != int64(int32(v)) {
+				break
+			}
+			return int32(v)
+		}
+	}
+	r.bad("bad integer")
+	return 0
+}
+
 // leb steps over a LEB128 of any sign and at most 64 bits.
 func (r *reader) leb() {
 	for range 10 {
