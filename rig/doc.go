@@ -2,6 +2,8 @@
 // beside a real git project, and an edge that is killed at named points and started again. The same files run on three
 // hosts: "linked" (all in this process), "selfhosted" (the real programs) and "workerd" (the Cloudflare edge).
 //
+// Beside the files, Crash kills a deployment at random while people ask; `make crash` does it two hundred times.
+//
 // # Files
 //
 // A scenario is a txtar archive. Its comment is the header:

@@ -35,7 +35,7 @@ func playMoreAtOnce() {
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
 	if !given {
-		_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))) // the flag is there in every test
+		_ = flag.Set("test.parallel", strconv.Itoa(5*runtime.GOMAXPROCS(0))) // the flag is there in every test
 	}
 }
 
