@@ -1,7 +1,9 @@
 package fuel
 
 import (
+	"cmp"
 	"encoding/binary"
+	"slices"
 )
 
 // Go's linker leaves every run of zeros out of a module's data, which makes tens of thousands of segments. To read and to
@@ -19,7 +21,7 @@ type segment struct {
 }
 
 // joinData joins neighbouring segments of a module whose memory is its own: it is zero where no segment says otherwise.
-// Segments that are not in order, that no instruction needs apart, or that are not of the plain kind stay as they are.
+// Segments that lie over each other, that instructions may name, or that are not of the plain kind stay as they are.
 func joinData(secs []section) error {
 	own, at := false, -1
 	for i, s := range secs {
@@ -44,10 +46,10 @@ func joinData(secs []section) error {
 	return nil
 }
 
-// segments reads a data section. plain says that all of them have constant places in memory 0, each behind the last.
+// segments reads a data section and gives its segments in the order of their places. plain says that all of these are
+// constant and in memory 0, and that none lies over another.
 func segments(body []byte) (list []segment, plain bool, err error) {
 	r := &reader{b: body}
-	end := uint64(0)
 	for range r.u32() {
 		if r.byte() != 0 || r.byte() != opI32Const {
 			return nil, false, r.fail("data")
@@ -56,12 +58,18 @@ func segments(body []byte) (list []segment, plain bool, err error) {
 		if r.byte() != opEnd {
 			return nil, false, r.fail("data")
 		}
-		s.bytes = r.take(r.u32())
-		if uint64(s.at) < end || r.err != nil {
-			return nil, false, r.fail("data")
+		if s.bytes = r.take(r.u32()); r.err != nil {
+			break
+		}
+		list = append(list, s)
+	}
+	slices.SortFunc(list, func(a, b segment) int { return cmp.Compare(a.at, b.at) })
+	end := uint64(0)
+	for _, s := range list {
+		if uint64(s.at) < end {
+			return nil, false, r.end("data")
 		}
 		end = uint64(s.at) + uint64(len(s.bytes))
-		list = append(list, s)
 	}
 	return list, true, r.end("data")
 }
