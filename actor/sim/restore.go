@@ -55,7 +55,8 @@ func (s *space) restore(b *backup) {
 		s.query(`INSERT OR REPLACE INTO meta(key, value) VALUES (?, ?)`, key, value)
 	}
 	s.life++
-	s.unsure = s.unsure || s.resumed >= b.at
+	owed := s.one(`SELECT 1 FROM delivery WHERE due IS NOT NULL AND final = 1`) != ""
+	s.unsure = s.unsure || owed || s.resumed >= b.at
 	s.told = map[int64]bool{}
 	for task := range s.starts {
 		if task > b.task || s.one(`SELECT safe FROM task WHERE id = ?`, task) == "1" {
@@ -86,8 +87,8 @@ func (s *space) reopenBook() {
 // review is the operator's: what Discord could not decide is decided, then the workspace is released.
 func (s *space) review() {
 	w := s.world
-	if s.one(`SELECT value FROM meta WHERE key = 'review'`) == "over" {
-		return
+	if s.one(`SELECT 1 FROM meta WHERE key = 'review' AND value IN ('restored', 'on')`) == "" {
+		return // never restored, or released
 	}
 	ops := actor.Principal{Name: "ops", Roles: []string{"read", "approve"}}
 	decide := func(id, decision string) {

@@ -50,7 +50,7 @@ type space struct {
 	backup  *backup
 	life    int            // restores so far
 	resumed int64          // when a conversation was last resumed
-	unsure  bool           // a restore rolled a /resume back: where answers went since is not known
+	unsure  bool           // a restore rolled back where answers went: a /resume, or an answer shown as a new message
 	told    map[int64]bool // tasks whose result has left the workspace's own runner
 	book    book
 }
