@@ -22,7 +22,10 @@ func (w *work) anchorConfirmed(d delivery, a discordAnswer) {
 	if !live {
 		edit.Final, edit.Due = true, max(w.now, d.Sent+editPace) // it ended before it was confirmed: its answer is owed
 	}
-	w.newDelivery(edit)
+	id := w.newDelivery(edit)
+	if d.Final { // its answer is there: what follows only verifies it
+		w.tx.Exec(`UPDATE delivery SET uncertain = ? WHERE id = ?`, verifying, id)
+	}
 	w.openThread(d, a.ID)
 	w.acknowledged(d.Turn)
 }

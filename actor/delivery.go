@@ -166,6 +166,9 @@ func (w *work) sendDelivery(d delivery) {
 	if d.Op == opCreate && d.First == 0 {
 		w.tx.Exec(`UPDATE delivery SET floor = ? WHERE id = ?`, w.newestKnown(d.Channel), d.ID)
 	}
+	if _, live := w.turn(d.Turn); d.Kind == deliverAnchor && !live {
+		w.tx.Exec(`UPDATE delivery SET final = 1 WHERE id = ?`, d.ID) // what it shows is the answer already
+	}
 	w.claimDelivery(&d, deliverLease)
 	e.ID, e.Epoch, e.Type, e.Lane, e.Target = fmt.Sprintf("d%d", d.ID), d.Epoch, EffectHTTP, fmt.Sprintf("delivery:%d", d.ID), "discord"
 	e.Point, e.TimeoutMS = pointOf(d), deliverTimeout

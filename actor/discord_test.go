@@ -49,6 +49,10 @@ func (d *fakeDiscord) serve(w *world, e Effect) (int, string) {
 		return d.original(e, parts[2], m)
 	case strings.HasSuffix(e.Path, "/threads"):
 		return d.thread(parts)
+	case e.Method == "GET" && len(parts) == 4:
+		m := d.messages[parts[3]]
+		body, _ := json.Marshal(map[string]string{"id": m.id, "channel_id": m.channel, "content": m.body.Content})
+		return 200, string(body)
 	case e.Method == "GET":
 		return 200, d.list(parts[1], e.Path[strings.LastIndexByte(e.Path, '=')+1:])
 	case e.Method == "POST":

@@ -376,6 +376,22 @@ func TestF33_ASecondRunnerIsToldWhoHasTheWorkspace(t *testing.T) {
 }
 
 // An answer that was shown stays the only one when the edit that would verify it is refused.
+// An anchor that comes after its turn's end shows the answer itself: when the edit behind it is refused, the answer is
+// not shown again.
+func TestF28_AnAnchorThatShowsTheAnswerIsTheOnlyOne(t *testing.T) {
+	w := newWorld(t)
+	w.ask("1300000000000001001", "hello")
+	if err := w.event(EventOperator, Operator{Op: OpStop, Principal: Principal{Name: "ops", Roles: []string{"approve"}}, Args: json.RawMessage(`{"id":"1"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	w.discord.fail = func(e Effect) (int, string, bool) {
+		return 403, `{"code":160005,"message":"locked"}`, e.Method == "PATCH" && strings.HasPrefix(e.Path, "/channels/")
+	}
+	w.run(300_000)
+	w.want("shown", fmt.Sprint(strings.Count(w.discord.all(), "Stopped.")), "1")
+	w.want("open", w.one(`SELECT count(*) FROM delivery WHERE due IS NOT NULL`), "0")
+}
+
 func TestF35_AnEventThatFailsEachTimeIsRejected(t *testing.T) {
 	w := newWorld(t)
 	raw, _ := json.Marshal(GatewayEvent{ID: "poison", Type: "MESSAGE_CREATE"})
