@@ -159,7 +159,7 @@ func (d *discord) route(s *space, e actor.Effect, parts []string) (int, string) 
 		}
 		return 200, d.list(parts[1], e.Path)
 	case e.Method == "POST":
-		return d.create(s, e.ID, parts[1], m)
+		return d.create(s, e.Lane, parts[1], m)
 	case e.Method == "PATCH" && len(parts) == 4:
 		return d.edit(parts[3], m)
 	}
@@ -235,7 +235,6 @@ func (d *discord) create(s *space, delivery, channel string, body render.Message
 	case "archived":
 		d.threads[channel] = "open"
 	}
-	delivery = fmt.Sprintf("%s~%d/%s", s.name, s.life, delivery)
 	if body.Nonce != "" && body.EnforceNonce {
 		if other := d.meant[body.Nonce]; other != "" && other != delivery {
 			d.world.fail("invariant 2: %s and %s have the same nonce", other, delivery)

@@ -40,6 +40,7 @@ func (s *space) launch(e actor.Effect) {
 		})
 	case actor.EffectHTTP:
 		s.checkRequest(e)
+		e.Lane = fmt.Sprintf("%s~%d/%s", s.name, s.life, e.ID) // what it is in Discord, whenever it arrives
 		if e.Point == actor.PointModel && strings.Contains(string(e.Body), crashWord) {
 			w.covered("F17 a task crashes its host")
 			s.down("a task that crashes its host", 500)

@@ -48,11 +48,13 @@ type space struct {
 	starts  map[int64]int
 	sent    map[string]int // task frames, by task and epoch
 	backup  *backup
-	life    int            // restores so far
-	resumed int64          // when a conversation was last resumed
-	unsure  bool           // a restore rolled back where answers went: a /resume, or an answer shown as a new message
-	told    map[int64]bool // tasks whose result has left the workspace's own runner
-	book    book
+	life    int   // restores so far
+	resumed int64 // when a conversation was last resumed
+	// unsure: a restore rolled back where answers went, so that they cannot be found: a /resume moved the conversation,
+	// a message joined a turn whose anchor is older than it, or an answer was shown as a new message.
+	unsure bool
+	told   map[int64]bool // tasks whose result has left the workspace's own runner
+	book   book
 }
 
 var config = actor.Config{
@@ -130,7 +132,7 @@ func (s *space) restart() {
 func (s *space) heal() {
 	s.conn.full = false
 	s.restart()
-	s.review()
+	s.review(0)
 	s.runners[1].leave()
 	s.runners[0].heal()
 }
