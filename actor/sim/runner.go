@@ -249,7 +249,7 @@ func (r *runner) send(f frame.Frame) {
 	if err != nil {
 		panic(err)
 	}
-	if f.Type == frame.TypeResult && f.Status == frame.StatusOK && r == s.runners[0] {
+	if f.Type == frame.TypeResult && f.Status == frame.StatusOK && r == s.runners[0] && s.one(`SELECT 1 FROM task WHERE id = ? AND epoch = ?`, f.Task, f.Epoch) != "" {
 		s.told[f.Task] = true
 	}
 	w.after(2, func() {
