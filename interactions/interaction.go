@@ -31,6 +31,7 @@ const (
 	sayLate      = "Not accepted, nothing was started. Please try again."
 	sayPending   = "Not confirmed yet: look at the card in a moment."
 	sayUnsure    = "Not confirmed in time. Look whether it happened before you try again."
+	sayDamaged   = "This workspace's database is damaged, so nothing can be accepted; trying again does not help. An operator has to restore a backup."
 	sayUnbound   = "This channel belongs to no workspace yet. An operator binds it with " +
 		"`PUT /v1/workspaces/<server>/<workspace>/config` and `{\"bindings\": [\"<this channel's id>\"]}`."
 )
@@ -186,12 +187,16 @@ func deliver(in actor.Interaction, late, unbound *actor.Reply) (Verdict, error) 
 	}
 	data, err := json.Marshal(in)
 	d := Delivery{Resolve: &actor.ResolveArgs{Place: in.Place, ID: id}, Type: actor.EventInteraction, Data: data}
-	return Verdict{Mode: ModeOne, Deliver: []Delivery{d}, DeadlineMS: AckDeadline, Late: late, Unbound: unbound}, err
+	v := Verdict{Mode: ModeOne, Deliver: []Delivery{d}, DeadlineMS: AckDeadline, Late: late, Unbound: unbound}
+	if in.Kind != actor.KindComplete {
+		v.Damaged = whisper(sayDamaged)
+	}
+	return v, err
 }
 
 // deliverTo sends an interaction to the workspace that its custom_id names.
 func deliverTo(c CustomID, in actor.Interaction) (Verdict, error) {
 	data, err := json.Marshal(in)
 	d := Delivery{Actor: "workspace:" + c.Guild + "/" + c.Workspace, Type: actor.EventInteraction, Data: data}
-	return Verdict{Mode: ModeOne, Deliver: []Delivery{d}, DeadlineMS: AckDeadline, Late: whisper(sayPending)}, err
+	return Verdict{Mode: ModeOne, Deliver: []Delivery{d}, DeadlineMS: AckDeadline, Late: whisper(sayPending), Damaged: whisper(sayDamaged)}, err
 }

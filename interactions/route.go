@@ -46,6 +46,7 @@ type Verdict struct {
 	Late       *actor.Reply `json:"late,omitempty"`
 	Withdraw   string       `json:"withdraw,omitempty"` // the key to withdraw when Late was answered; "" for none
 	Unbound    *actor.Reply `json:"unbound,omitempty"`  // answered when the place belongs to no workspace
+	Damaged    *actor.Reply `json:"damaged,omitempty"`  // answered instead of Late when the actor's database is damaged
 }
 
 // Delivery is one event for one actor, or an answer that needed none.

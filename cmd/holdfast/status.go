@@ -19,6 +19,7 @@ type workspaceStatus struct {
 	Running int64  `json:"running"`
 	Oldest  int64  `json:"oldest_unsettled"` // unix ms, 0 for none
 	Storage string `json:"storage"`          // "ok", or why nothing can be written
+	Unread  bool   `json:"unreadable"`       // nothing else is known: the database cannot even be read
 	Review  struct {
 		On   bool  `json:"on"`
 		Open int64 `json:"open"`
@@ -68,6 +69,11 @@ func printStatus(out io.Writer, raw json.RawMessage) error {
 			row(w, name, "unknown", "", "", "", "", string(x.Error))
 			continue
 		}
+		notes = append(notes, s.notes(name)...)
+		if s.Unread {
+			row(w, name, "unknown", "", "", "unknown", "unknown", "")
+			continue
+		}
 		runner, oldest := "none connected", ""
 		if s.Runner.Connected {
 			runner = s.Runner.Name
@@ -76,7 +82,6 @@ func printStatus(out io.Writer, raw json.RawMessage) error {
 			oldest = ago(s.Now - s.Oldest)
 		}
 		row(w, name, runner, s.Runner.Project, s.Runner.Sandbox, s.Running, s.Queued, oldest)
-		notes = append(notes, s.notes(name)...)
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -56,7 +56,7 @@ func (s *site) interaction(key ed25519.PrivateKey, body string) (int, string) {
 		"X-Signature-Ed25519", hex.EncodeToString(ed25519.Sign(key, []byte(stamp+body))))
 }
 
-func ask(t *testing.T, id, prompt string) string {
+func ask(t testing.TB, id, prompt string) string {
 	b, err := os.ReadFile(filepath.Join("testdata", "ask.json"))
 	if err != nil {
 		t.Fatal(err)

@@ -60,6 +60,8 @@ func (d *delivery) instead(ctx context.Context, to string, failure *errs.Error) 
 	switch {
 	case failure == errUnbound && v.Unbound != nil:
 		return v.Unbound
+	case failure == errDamaged && v.Damaged != nil:
+		return v.Damaged // nothing was committed and nothing will be: there is nothing to take back
 	case v.Late == nil || failure.Code.Status() < 500:
 		return failed(failure.Code.Status(), failure)
 	}

@@ -98,6 +98,7 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 			h.wake(name)
 		}
 	})
+	h.background(h.inspect)
 	h.background(h.tidy)
 	return h, nil
 }

@@ -158,11 +158,10 @@ func (r *resident) open() *errs.Error {
 	if r.db != nil {
 		return nil
 	}
-	r.damage = readMark(r.path())
+	r.damage = r.readMark()
 	db, err := sqlite.OpenWith(r.path(), sqlite.Options{Key: r.host.opts.Key, Untouched: r.damage != ""})
 	if err != nil {
-		r.host.opts.Log.Error("actor.open.failed", "actor", r.name, "err", err.Error())
-		return openError(err)
+		return r.unopened(err)
 	}
 	r.db = db
 	return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"syscall"
 
@@ -81,6 +82,9 @@ func OpenWith(path string, o Options) (*DB, error) {
 	if o.Key != nil && len(o.Key) != KeySize {
 		return nil, &store.Error{Code: store.Misuse, Message: fmt.Sprintf("a key of %d bytes, expected %d", len(o.Key), KeySize)}
 	}
+	if err := emptied(path); err != nil {
+		return nil, err
+	}
 	conn, err := sqlite3.Open(o.uri(path))
 	if err != nil {
 		return nil, classify(err)
@@ -90,6 +94,19 @@ func OpenWith(path string, o Options) (*DB, error) {
 		return nil, errors.Join(classify(err), d.Close())
 	}
 	return d, nil
+}
+
+// emptied finds a file that has lost all its content beside a WAL that has some: SQLite would take it for a new one,
+// and delete the WAL. A new file has its first page before it has a WAL.
+func emptied(path string) error {
+	file, err := os.Stat(path)
+	if err != nil || file.Size() > 0 {
+		return nil // whatever is wrong, opening it says
+	}
+	if wal, err := os.Stat(path + "-wal"); err == nil && wal.Size() > 0 {
+		return &store.Error{Code: store.Corrupt, Message: "the file is empty, and its WAL is not"}
+	}
+	return nil
 }
 
 func (o Options) uri(path string) string {
