@@ -135,7 +135,7 @@ func (w *work) takeOver() {
 		}
 	}
 	if !mutant("a booking is forgotten") {
-		w.tx.Exec(`UPDATE usage SET state = 'settled' WHERE state = 'reserved'`) // calls whose turn was stopped, too: nobody will tell any more
+		w.settleLost(`1`) // calls whose turn was stopped, too: nobody will tell any more
 	}
 	w.tx.Exec(`UPDATE delivery SET state = 'unknown', uncertain = max(uncertain, 1), due = ?, owner = '' WHERE state = 'sending' AND owner <> ?`, w.now, w.ev.Owner)
 	if mutant("a restart forgets what is unknown") {

@@ -46,6 +46,10 @@ func (w *work) generationDue(t task) {
 		w.orphanGeneration(t)
 	case !turn.Acknowledged && !mutant("works in silence"):
 		w.delay(t.ID, keepAwake)
+	case t.Starts >= maxStarts && !mutant("never parked"):
+		w.closeUnclaimed(t.ID, stateParked)
+		w.event("task.parked", t.Turn, fmt.Sprint(t.ID), "")
+		w.endTurn(turn, reasonInternal, "")
 	case turn.Rounds >= maxRounds:
 		w.endTurn(turn, reasonLimit, fmt.Sprintf("It made %d rounds of tool calls.", turn.Rounds))
 	default:
@@ -53,7 +57,8 @@ func (w *work) generationDue(t task) {
 	}
 }
 
-// callModel claims the generation and asks for the call.
+// callModel claims the generation, reserves what the call may cost and asks for it. Every attempt comes this way, and
+// each has to fit into the budgets.
 func (w *work) callModel(t task, turn turn) {
 	c, ok := w.conversation(t.Conversation)
 	if !ok {
@@ -71,13 +76,19 @@ func (w *work) callModel(t task, turn turn) {
 		w.event("generation.unencodable", turn.ID, fmt.Sprint(t.ID), "")
 		return
 	}
+	most := mostOf(m, request)
+	if why := w.overBudget(turn.Requester, most); why != "" && !mutant("a budget is ignored") {
+		w.endTurn(turn, reasonBudget, why)
+		w.event("budget.refused", turn.ID, fmt.Sprint(t.ID), name)
+		return
+	}
 	state := decode[generationState](t.Checkpoint)
 	state.Model = name
 	if !w.claim(&t, w.ev.Owner, modelLease) {
 		return
 	}
 	w.tx.Exec(`UPDATE task SET checkpoint = ? WHERE id = ?`, encode(state), t.ID)
-	w.reserve(t, turn, name, m, request)
+	w.reserve(t, turn, name, most)
 	w.tx.Exec(`UPDATE turn SET notice = ? WHERE id = ?`, m.Notice, turn.ID)
 	w.point(PointModel, jobName(turn.ID))
 	w.event("generation.claimed", turn.ID, fmt.Sprint(t.ID), name)
@@ -105,9 +116,8 @@ func (w *work) modelFor(c conversation) (string, Model, error) {
 // changes nothing else (F05).
 func (w *work) generationOutcome(t task, o Outcome) {
 	state := decode[generationState](t.Checkpoint)
-	m := w.cfg.Models[state.Model]
 	answer, failure := w.modelAnswer(t, o)
-	w.settleUsage(t, o.Epoch, m, answer, failure)
+	w.settleUsage(t, o, answer, failure)
 	if !w.renew(t.ID, w.ev.Owner, o.Epoch, modelLease) {
 		w.event("generation.stale", t.Turn, fmt.Sprint(t.ID), fmt.Sprint(o.Epoch))
 		return
@@ -191,18 +201,11 @@ func ownIDs(calls []model.Call, task int64) []model.Call {
 	return calls
 }
 
-// orphanGeneration takes back a claim whose holder is gone or fell silent. The crashed call settles at its
-// reservation; a task that ends its host again and again is parked (F05, F17).
+// orphanGeneration takes back a claim whose holder is gone or fell silent (F05). The crashed call settles at its
+// reservation. A task that ends its host again and again is parked when it is due (F17): not here, where a start looks at
+// all of them and must not fail on one.
 func (w *work) orphanGeneration(t task) {
-	w.tx.Exec(`UPDATE usage SET state = 'settled' WHERE task = ? AND epoch = ?`, t.ID, t.Epoch)
-	if t.Starts >= maxStarts && !mutant("never parked") {
-		w.tx.Exec(`UPDATE task SET state = 'parked', due = NULL, ended_wall = ? WHERE id = ? AND epoch = ?`, w.wall, t.ID, t.Epoch)
-		w.event("task.parked", t.Turn, fmt.Sprint(t.ID), "")
-		if turn, live := w.turn(t.Turn); live {
-			w.endTurn(turn, reasonInternal, "")
-		}
-		return
-	}
+	w.settleLost(`task = ? AND epoch = ?`, t.ID, t.Epoch)
 	w.tx.Exec(`UPDATE task SET state = 'ready', due = ?, owner = '' WHERE id = ? AND epoch = ? AND state = 'running'`, w.now, t.ID, t.Epoch)
 	w.event("generation.orphaned", t.Turn, fmt.Sprint(t.ID), "")
 }

@@ -39,6 +39,9 @@ const (
 	KindComplete = "complete" // autocomplete of /resume
 	KindPress    = "press"    // a button
 	KindReason   = "reason"   // the modal of "Deny and say why"
+
+	KindUsage     = "usage"
+	KindWorkspace = "workspace" // with a subcommand
 )
 
 // Interaction is a verified and decoded Discord interaction.
@@ -54,6 +57,9 @@ type Interaction struct {
 	Attachments  []Attachment `json:"attachments,omitempty"`
 	Conversation string       `json:"conversation,omitempty"` // /resume: what was chosen or typed
 	Query        string       `json:"query,omitempty"`        // autocomplete: what is typed so far
+
+	Sub     string            `json:"sub,omitempty"`     // the subcommand of /workspace
+	Options map[string]string `json:"options,omitempty"` // of a subcommand, by name
 
 	Verb    string `json:"verb,omitempty"` // a button's custom_id, taken apart: "a", "d", "w", "s", …
 	Target  string `json:"target,omitempty"`
@@ -126,6 +132,7 @@ const (
 	OpStop       = "stop"       // {"id":"7a4"}
 	OpApprove    = "approve"    // {"id":"7a4","task":12}
 	OpDeny       = "deny"       // {"id":"7a4","task":12,"reason":""}
+	OpUsage      = "usage"      // {"day":"2026-11-30"|""} → Spending
 	OpReview     = "review"     // {"id":"7a4"|"<message>"|"","decision":"continue|stop|"} → Review
 )
 

@@ -53,6 +53,10 @@ func (w *work) interaction(in Interaction) error {
 		return w.complete(in)
 	case KindPress, KindReason:
 		return w.pressed(in)
+	case KindUsage:
+		return w.usageCommand(in)
+	case KindWorkspace:
+		return w.workspaceCommand(in)
 	}
 	return errs.New(errs.Invalid, "no interaction is of kind %q", in.Kind)
 }

@@ -104,6 +104,8 @@ func (w *work) operator(in Operator) error {
 		return w.eventsOp(args)
 	case OpRecords:
 		return w.recordsOp()
+	case OpUsage:
+		return with(in.Args, w.usageOp)
 	case OpReview:
 		return with(in.Args, func(a reviewArgs) error { return w.reviewOp(in.Principal, a) })
 	case OpStop, OpApprove, OpDeny:

@@ -8,7 +8,7 @@ import (
 )
 
 // readingOps are what an operator may ask while nothing can be committed: on a full disk, or of a damaged database.
-var readingOps = []string{OpStatus, OpJobs, OpJob, OpEvents, OpRecords, OpReview, OpResolve}
+var readingOps = []string{OpStatus, OpJobs, OpJob, OpEvents, OpRecords, OpUsage, OpReview, OpResolve}
 
 // mayPeek refuses to read a schema that this program does not know: migrating it would be a write.
 func (w *work) mayPeek(schema int) error {

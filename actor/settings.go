@@ -16,6 +16,7 @@ type Settings struct {
 	Model            string          `json:"model,omitempty"`
 	ApprovalExpiryMS int64           `json:"approval_expiry_ms,omitempty"`
 	SelfApprove      *bool           `json:"self_approve,omitempty"`
+	Budget           *Budget         `json:"budget,omitempty"`  // in a request: replaces all of it
 	Members          []Member        `json:"members,omitempty"` // in a request: replaces the table
 }
 
@@ -81,18 +82,27 @@ func (w *work) putSettings(who string, in Settings) error {
 	if in.SelfApprove != nil {
 		s.SelfApprove = in.SelfApprove
 	}
+	if in.Budget != nil {
+		if err := w.changeBudget(who, &s, *in.Budget); err != nil {
+			return err
+		}
+	}
 	if in.Members != nil {
 		if err := w.replaceMembers(in.Members); err != nil {
 			return err
 		}
 	}
-	s.Members = nil // they live in their table
-	w.setDocument("settings", s)
-	w.set, w.rules = nil, nil
+	w.saveSettings(s)
 	w.audit(who, "settings.changed", "", "")
 	s.Members = w.members()
 	w.answer(200, s)
 	return nil
+}
+
+func (w *work) saveSettings(s Settings) {
+	s.Members = nil // they live in their table
+	w.setDocument("settings", s)
+	w.set, w.rules = nil, nil
 }
 
 // document reads typed JSON state; an absent one is its zero value.

@@ -10,6 +10,7 @@ const (
 	reasonUndeliverable = "undeliverable"
 	reasonProvider      = "provider"
 	reasonRefused       = "refused"
+	reasonBudget        = "budget"
 	reasonLimit         = "limit"
 	reasonNoRunner      = "no_runner"
 	reasonInternal      = "internal"
@@ -22,6 +23,7 @@ var reasonText = map[string]string{
 	reasonUndeliverable: "Discord did not let me answer here.",
 	reasonProvider:      "The model provider could not answer.",
 	reasonRefused:       "The model refused to answer this.",
+	reasonBudget:        "Stopped before a model call that the budget has no room for. What was done so far stays as it is.",
 	reasonLimit:         "This turn reached its limit before it was done.",
 	reasonNoRunner:      "No runner is connected, so nothing could be done in the project. Start one and ask again.",
 	reasonInternal:      "Something failed here again and again; the operator can see what. Nothing was lost: ask again, or have the job retried.",

@@ -152,6 +152,7 @@ func (w *world) checkInvariants() {
 	if !rows[0].Null(0) && *w.alarm > max(rows[0].Int(0), w.now) {
 		w.t.Fatalf("the alarm is %d ms later than the earliest due", *w.alarm-rows[0].Int(0))
 	}
+	w.checkTotals()
 }
 
 // perform does one effect and feeds its outcome back.

@@ -35,7 +35,9 @@ func command(in actor.Interaction, data value) (Verdict, error) {
 		late = whisper(sayLate)
 	case actor.KindResume:
 		in.Conversation = options["conversation"].text(100)
-	case actor.KindStop:
+	case actor.KindStop, actor.KindUsage:
+	case actor.KindWorkspace:
+		subcommand(&in, data)
 	default:
 		return sayOr(false, data, sayUnknown), nil
 	}
@@ -60,6 +62,23 @@ func ask(in *actor.Interaction, data value, options map[string]value) {
 	if a, ok := options["attachment"]; ok {
 		file := data.field("resolved").field("attachments").field(a.id())
 		in.Attachments = []actor.Attachment{attachment(file)}
+	}
+}
+
+// maxOption is the longest option of a subcommand, in characters.
+const maxOption = 100
+
+// subcommand reads which one of a command's was chosen, and its options, all of them text.
+func subcommand(in *actor.Interaction, data value) {
+	chosen := data.field("options").list(maxOptions)
+	if len(chosen) != 1 {
+		data.field("options").fail("one subcommand")
+		return
+	}
+	in.Sub = chosen[0].field("name").text(32)
+	in.Options = map[string]string{}
+	for _, o := range chosen[0].field("options").list(maxOptions) {
+		in.Options[o.field("name").text(32)] = o.field("value").text(maxOption)
 	}
 }
 

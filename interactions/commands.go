@@ -14,16 +14,25 @@ type Command struct {
 
 // Option is one option of a Command.
 type Option struct {
-	Name         string `json:"name"`
-	Type         int    `json:"type"`
-	Description  string `json:"description"`
-	Required     bool   `json:"required,omitempty"`
-	Autocomplete bool   `json:"autocomplete,omitempty"`
-	MaxLength    int    `json:"max_length,omitempty"`
+	Name         string   `json:"name"`
+	Type         int      `json:"type"`
+	Description  string   `json:"description"`
+	Required     bool     `json:"required,omitempty"`
+	Autocomplete bool     `json:"autocomplete,omitempty"`
+	MaxLength    int      `json:"max_length,omitempty"`
+	Choices      []Choice `json:"choices,omitempty"`
+	Options      []Option `json:"options,omitempty"` // of a subcommand
+}
+
+// Choice is a value that an option may have.
+type Choice struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // Option types (Discord, "Application Command Option Type").
 const (
+	optionSub        = 1
 	optionString     = 3
 	optionAttachment = 11
 )
@@ -47,6 +56,16 @@ func Commands() []Command {
 				Required: true, Autocomplete: true, MaxLength: 100},
 		}},
 		{Name: actor.KindStop, Description: "Stop the turn that is running in this thread"},
+		{Name: actor.KindUsage, Description: "What was spent today, by person and model, against the budgets"},
+		{Name: actor.KindWorkspace, Description: "Administration of this channel's workspace", Options: []Option{
+			{Name: actor.SubShow, Type: optionSub, Description: "Show the settings"},
+			{Name: actor.SubBudget, Type: optionSub, Description: "Change what may be spent in a day, or show it", Options: []Option{
+				{Name: actor.OptionScope, Type: optionString, Description: "Of the workspace, or of each person in it", Required: true,
+					Choices: []Choice{{"the workspace", actor.ScopeWorkspace}, {"each person", actor.ScopeUser}}},
+				{Name: actor.OptionTokens, Type: optionString, Description: "Tokens a day, as 200,000; none takes the limit away", MaxLength: maxOption},
+				{Name: actor.OptionDollars, Type: optionString, Description: "Dollars a day, as 12.50; none takes the limit away", MaxLength: maxOption},
+			}},
+		}},
 	}
 	for i := range commands {
 		commands[i].Type = dataChatInput

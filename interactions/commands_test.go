@@ -18,31 +18,43 @@ func TestCommandsWithinLimits(t *testing.T) {
 		if len(c.Options) > 25 || c.Type != 1 {
 			t.Errorf("/%s has %d options, type %d", c.Name, len(c.Options), c.Type)
 		}
-		options, optional := map[string]bool{}, false
-		for _, o := range c.Options {
-			total += checkName(t, o.Name, o.Description)
-			switch {
-			case options[o.Name]:
-				t.Errorf("/%s has %s twice", c.Name, o.Name)
-			case o.Required && optional:
-				t.Errorf("/%s: required %s comes after an optional one", c.Name, o.Name)
-			case o.Autocomplete && o.Type != optionString:
-				t.Errorf("/%s: %s cannot complete itself", c.Name, o.Name)
-			case o.MaxLength < 0 || o.MaxLength > 6000 || o.MaxLength > 0 && o.Type != optionString:
-				t.Errorf("/%s: %s has max_length %d", c.Name, o.Name, o.MaxLength)
-			}
-			options[o.Name], optional = true, optional || !o.Required
-		}
+		total += checkOptions(t, "/"+c.Name, c.Options)
 		if total > 8000 {
 			t.Errorf("/%s has %d characters", c.Name, total)
 		}
 		seen[c.Name] = true
 	}
-	for _, name := range []string{"ask", "resume", "stop"} {
+	for _, name := range []string{"ask", "resume", "stop", "usage", "workspace"} {
 		if !seen[name] {
 			t.Errorf("/%s is missing", name)
 		}
 	}
+}
+
+func checkOptions(t *testing.T, of string, list []Option) (total int) {
+	t.Helper()
+	options, optional := map[string]bool{}, false
+	for _, o := range list {
+		total += checkName(t, o.Name, o.Description)
+		switch {
+		case options[o.Name]:
+			t.Errorf("%s has %s twice", of, o.Name)
+		case o.Required && optional:
+			t.Errorf("%s: required %s comes after an optional one", of, o.Name)
+		case o.Autocomplete && (o.Type != optionString || len(o.Choices) > 0):
+			t.Errorf("%s: %s cannot complete itself", of, o.Name)
+		case o.MaxLength < 0 || o.MaxLength > 6000 || o.MaxLength > 0 && o.Type != optionString:
+			t.Errorf("%s: %s has max_length %d", of, o.Name, o.MaxLength)
+		case len(o.Options) > 25 || len(o.Choices) > 25 || len(o.Options) > 0 && o.Type != optionSub:
+			t.Errorf("%s: %s has %d options and %d choices", of, o.Name, len(o.Options), len(o.Choices))
+		}
+		for _, c := range o.Choices {
+			total += utf8.RuneCountInString(c.Name) + utf8.RuneCountInString(c.Value)
+		}
+		total += checkOptions(t, of+" "+o.Name, o.Options)
+		options[o.Name], optional = true, optional || !o.Required
+	}
+	return total
 }
 
 func checkName(t *testing.T, name, description string) int {

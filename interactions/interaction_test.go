@@ -1,6 +1,7 @@
 package interactions
 
 import (
+	"maps"
 	"os"
 	"reflect"
 	"strings"
@@ -78,6 +79,39 @@ func TestResumeAndStop(t *testing.T) {
 		t.Errorf("stop decoded as %+v", in)
 	}
 	wantWhisper(t, v.Late, "Not confirmed")
+}
+
+func TestUsageAndWorkspace(t *testing.T) {
+	budget := []any{map[string]any{"name": "budget", "type": 1, "options": []any{
+		map[string]any{"name": "scope", "type": 3, "value": "user"}, map[string]any{"name": "dollars", "type": 3, "value": "5"}}}}
+	for name, tt := range map[string]struct {
+		data map[string]any
+		want actor.Interaction
+	}{
+		"usage":            {map[string]any{"name": "usage", "type": 1}, actor.Interaction{Kind: actor.KindUsage}},
+		"workspace show":   {map[string]any{"name": "workspace", "type": 1, "options": []any{map[string]any{"name": "show", "type": 1}}}, actor.Interaction{Kind: actor.KindWorkspace, Sub: "show"}},
+		"workspace budget": {map[string]any{"name": "workspace", "type": 1, "options": budget}, actor.Interaction{Kind: actor.KindWorkspace, Sub: "budget", Options: map[string]string{"scope": "user", "dollars": "5"}}},
+	} {
+		body := mutate(t, askBody, "data", tt.data)
+		v := decide(t, signed(body), body)
+		if len(v.Deliver) != 1 {
+			t.Fatalf("%s: verdict %+v", name, v)
+		}
+		if in := as[actor.Interaction](t, v.Deliver[0].Data); in.Kind != tt.want.Kind || in.Sub != tt.want.Sub || !maps.Equal(in.Options, tt.want.Options) {
+			t.Errorf("%s is decoded as %+v", name, in)
+		}
+		wantWhisper(t, v.Late, "Not confirmed")
+	}
+	for name, options := range map[string]any{
+		"none":     []any{},
+		"two":      append(budget[:1:1], budget[0]),
+		"a number": []any{map[string]any{"name": "budget", "type": 1, "options": []any{map[string]any{"name": "tokens", "type": 4, "value": 5}}}},
+	} {
+		body := mutate(t, askBody, "data", map[string]any{"name": "workspace", "type": 1, "options": options})
+		if v := decide(t, signed(body), body); v.Reply == nil || v.Reply.Status != 400 {
+			t.Errorf("%s: verdict %+v, want 400", name, v)
+		}
+	}
 }
 
 func TestAutocomplete(t *testing.T) {

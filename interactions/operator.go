@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"holdfast/actor"
 	"holdfast/actor/errs"
@@ -53,6 +54,7 @@ var endpoints = map[string]endpoint{
 	"jobs/*/stop":    {"POST", RoleApprove, actor.OpStop, idArgs},
 	"jobs/*/approve": {"POST", RoleApprove, actor.OpApprove, decisionArgs},
 	"jobs/*/deny":    {"POST", RoleApprove, actor.OpDeny, decisionArgs},
+	"usage":          {"GET", RoleRead, actor.OpUsage, usageArgs},
 	"review":         {"GET", RoleRead, actor.OpReview, nothing},
 	"jobs/*/review":  {"POST", RoleApprove, actor.OpReview, reviewArgs},
 	"release":        {"POST", RoleApprove, actor.OpReview, releaseArgs},
@@ -193,6 +195,15 @@ func eventsArgs(c *call) any {
 		After int64  `json:"after"`
 		Limit int64  `json:"limit"`
 	}{c.job, c.number("after", 0, 0, 1<<53), c.number("limit", 2*defaultLimit, 1, maxLimit)}
+}
+
+// usageArgs choose a day, as 2026-11-30; without one today is meant.
+func usageArgs(c *call) any {
+	day := c.Query["day"]
+	if len(day) > len(time.DateOnly) {
+		c.wrong("day", "a date as 2026-11-30")
+	}
+	return map[string]string{"day": day}
 }
 
 // decisionArgs names one approval of a job. Without a task the job's only open one is meant.

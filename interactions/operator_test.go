@@ -36,10 +36,12 @@ func TestOperatorDeliveries(t *testing.T) {
 		{"POST", "jobs/7a4/approve", RoleApprove, `{"task":12}`, actor.OpApprove, `{"id":"7a4","task":12,"reason":""}`},
 		{"POST", "jobs/7a4/deny", RoleApprove, `{"task":12,"reason":"no"}`, actor.OpDeny, `{"id":"7a4","task":12,"reason":"no"}`},
 		{"POST", "jobs/7a4/deny", RoleApprove, "", actor.OpDeny, `{"id":"7a4","task":0,"reason":""}`},
+		{"GET", "usage?day=2026-11-30", RoleRead, "", actor.OpUsage, `{"day":"2026-11-30"}`},
 		{"GET", "review", RoleRead, "", actor.OpReview, `{}`},
 		{"POST", "jobs/7a4/review", RoleApprove, `{"decision":"stop"}`, actor.OpReview, `{"decision":"stop","id":"7a4"}`},
 		{"POST", "jobs/1300000000000001013/review", RoleApprove, `{"decision":"continue"}`, actor.OpReview, `{"decision":"continue","id":"1300000000000001013"}`},
 		{"POST", "release", RoleApprove, "", actor.OpReview, `{"decision":"continue"}`},
+		{"PUT", "config", RoleAdmin, `{"budget":{"user":{"tokens":5}}}`, actor.OpConfig, `{"budget":{"user":{"tokens":5}}}`},
 		{"PUT", "config", RoleAdmin, `{"model":"default"}`, actor.OpConfig, `{"model":"default"}`},
 	}
 	for _, c := range cases {
@@ -98,6 +100,7 @@ func TestOperatorRefused(t *testing.T) {
 		{"bad guild", "GET", "/v1/workspaces/x/platform/jobs", "", &Caller{Kind: "operator", Roles: all}, 404},
 		{"bad workspace", "GET", "/v1/workspaces/1/Platform/jobs", "", &Caller{Kind: "operator", Roles: all}, 404},
 		{"traversal", "GET", base + "jobs/../config", "", &Caller{Kind: "operator", Roles: all}, 404},
+		{"bad day", "GET", base + "usage?day=the+day+before", "", &Caller{Kind: "operator", Roles: all}, 400},
 		{"bad state", "GET", base + "jobs?state=done", "", &Caller{Kind: "operator", Roles: all}, 400},
 		{"bad limit", "GET", base + "jobs?limit=100000", "", &Caller{Kind: "operator", Roles: all}, 400},
 		{"bad after", "GET", base + "events?after=-1", "", &Caller{Kind: "operator", Roles: all}, 400},

@@ -135,7 +135,7 @@ func lines(list []string, show func(string) string) string {
 			continue
 		}
 		if room -= units(line) + 1; room < 0 || i == 10 {
-			out = append(out, "and "+thousands(int64(len(list)-i))+" more")
+			out = append(out, "and "+Thousands(int64(len(list)-i))+" more")
 			break
 		}
 		out = append(out, line)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// thousands writes 12345 as 12,345.
-func thousands(n int64) string {
+// Thousands writes 12345 as 12,345.
+func Thousands(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + "," + s[i:]
@@ -20,7 +20,7 @@ func count(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return thousands(n) + " " + noun + "s"
+	return Thousands(n) + " " + noun + "s"
 }
 
 // tokens writes 812 tokens, 12.4k tokens, 3.1M tokens.

@@ -224,7 +224,7 @@ func FuzzCards(f *testing.F) {
 
 func TestNumbers(t *testing.T) {
 	for got, want := range map[string]string{
-		thousands(1234567): "1,234,567", thousands(999): "999", thousands(-1234): "-1,234", tokens(812): "812 tokens", tokens(12_400): "12.4k tokens", tokens(3_140_000): "3.1M tokens",
+		Thousands(1234567): "1,234,567", Thousands(999): "999", Thousands(-1234): "-1,234", tokens(812): "812 tokens", tokens(12_400): "12.4k tokens", tokens(3_140_000): "3.1M tokens",
 		tokens(1): "1 token", tokens(999_960): "1.0M tokens", money(41_000): "$0.04", money(3): "<$0.01", money(12_345_678): "$12.34", duration(400): "0.4 s", duration(42_000): "42 s",
 		duration(185_000): "3 min 5 s", duration(180_000): "3 min", duration(7_800_000): "2 h 10 min", duration(59_700): "1 min", duration(9_960): "10 s",
 	} {

@@ -210,7 +210,7 @@ func headAndTail(s string, n int) string {
 		tail -= w
 	}
 	missing := units(s) - units(head) + 1 - units(s[tail:])
-	return head + "\n⟨" + thousands(int64(missing)) + " characters are not shown⟩\n" + s[tail:]
+	return head + "\n⟨" + Thousands(int64(missing)) + " characters are not shown⟩\n" + s[tail:]
 }
 
 // escape takes the meaning from Discord's markup in a text by people.

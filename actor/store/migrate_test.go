@@ -105,3 +105,27 @@ func TestOurMigrationsRunFromEveryVersion(t *testing.T) {
 		}
 	}
 }
+
+// What was spent before there were running totals counts.
+func TestSpendBeginsWithWhatWasUsed(t *testing.T) {
+	db, err := sqlite.Open(filepath.Join(t.TempDir(), "a.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := migrate(t, db, store.Workspace[:2]...); err != nil {
+		t.Fatal(err)
+	}
+	for i, at := range []int64{1764460799999, 1764460800000, 1764547199999} {
+		if _, err := db.Do(`INSERT INTO usage(task, epoch, turn, user, model, state, input, output, micros, created_wall) VALUES (?, 1, 1, 'maya', 'm', 'settled', 10, 5, 3, ?)`, []any{int64(i), at}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := migrate(t, db, store.Workspace...); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := db.Do(`SELECT day, user, model, tokens, micros FROM spend ORDER BY day`, nil)
+	if err != nil || fmt.Sprint(rows) != "[[20421 maya m 15 3] [20422 maya m 30 6]]" {
+		t.Errorf("spend %v, %v", rows, err)
+	}
+}

@@ -116,6 +116,12 @@ var Workspace = [][]string{{
 		created_wall INTEGER NOT NULL,
 		CHECK ((verdict = 'unknown') = (due IS NOT NULL))) STRICT`,
 	`CREATE INDEX review_due ON review(due) WHERE due IS NOT NULL`,
+}, {
+	// The sums of usage by day (unix days, UTC), user and model, reservations included.
+	`CREATE TABLE spend(
+		day INTEGER NOT NULL, user TEXT NOT NULL, model TEXT NOT NULL, tokens INTEGER NOT NULL, micros INTEGER NOT NULL,
+		PRIMARY KEY (day, user, model)) STRICT, WITHOUT ROWID`,
+	`INSERT INTO spend SELECT created_wall / 86400000, user, model, sum(input + output), sum(micros) FROM usage GROUP BY 1, 2, 3`,
 }}
 
 // Directory are the migrations of a directory's database.
