@@ -60,7 +60,7 @@ func printStatus(out io.Writer, raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &l); err != nil {
 		return err
 	}
-	var notes []string
+	notes := l.Notes
 	w := table(out, "WORKSPACE", "RUNNER", "PROJECT", "SANDBOX", "RUNNING", "QUEUED", "OLDEST")
 	for _, x := range l.Workspaces {
 		name := x.Guild + "/" + x.Workspace

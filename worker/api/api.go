@@ -64,7 +64,11 @@ type Workspace struct {
 // Listing is the answer of GET /v1/workspaces and GET /v1/status.
 type Listing struct {
 	Workspaces []Workspace `json:"workspaces"`
+	Notes      []string    `json:"notes,omitempty"` // of GET /v1/status: what an operator should know of the deployment itself
 }
+
+// noter is a Backend that has something to say about itself.
+type noter interface{ Notes() []string }
 
 // reader lets only operators with the role read through.
 func (h handler) reader(next func(http.ResponseWriter, *http.Request)) http.HandlerFunc {
@@ -117,6 +121,9 @@ func (h handler) status(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		l.Workspaces[i].Error = a.reason()
+	}
+	if n, ok := h.Backend.(noter); ok {
+		l.Notes = n.Notes()
 	}
 	writeJSON(w, 200, l)
 }

@@ -21,7 +21,6 @@ import (
 
 	"holdfast/actor"
 	"holdfast/worker/host/alarm"
-	"holdfast/worker/host/sqlite"
 )
 
 // Host serves one data directory. Make it with New, stop it with Drain and Close.
@@ -134,7 +133,7 @@ func (h *Host) open() (err error) {
 	if err = h.sweep(); err != nil {
 		return err
 	}
-	if h.index, err = alarm.Open(filepath.Join(h.opts.Data, alarmsFile), h.opts.Clock, sqlite.Options{Key: h.opts.Key}); err != nil {
+	if err = h.openIndex(); err != nil {
 		return err
 	}
 	if err = h.configure(); err != nil {

@@ -107,7 +107,7 @@ func (r *resident) commit(it *item, res *actor.Result) *errs.Error {
 	if err := h.index.Before(r.name, res.Alarm, inFlight); err != nil {
 		r.rollback()
 		h.index.Undo(r.name)
-		return openError(err)
+		return h.indexError(err)
 	}
 	r.points("before", res.Trace)
 	if err := r.commitUnlessKilled(); err != nil {

@@ -65,6 +65,7 @@ type Index struct {
 	writes chan write
 	stop   chan struct{}
 	done   chan struct{}
+	fresh  bool
 
 	written atomic.Int64
 
@@ -85,15 +86,20 @@ type write struct {
 	done   chan error
 }
 
-// Open loads the index. Nothing is woken before Start.
-func Open(path string, clk clock.Clock, o sqlite.Options) (*Index, error) {
+// Open loads the index. Nothing is woken before Start. One that is damaged anywhere is an error with code
+// store.Corrupt. One that is new, or was lost, wakes each of known at once: waking too early does no harm.
+func Open(path string, clk clock.Clock, o sqlite.Options, known ...string) (*Index, error) {
 	db, err := sqlite.OpenWith(path, o)
 	if err != nil {
 		return nil, fmt.Errorf("alarm index: %w", err)
 	}
 	x := &Index{clock: clk, db: db, writes: make(chan write), stop: make(chan struct{}), done: make(chan struct{}),
 		entries: map[string]*entry{}}
-	if err := x.load(); err != nil {
+	err = db.Check()
+	if err == nil {
+		err = x.load(known)
+	}
+	if err != nil {
 		db.Close()
 		return nil, fmt.Errorf("alarm index: %w", err)
 	}
@@ -101,12 +107,13 @@ func Open(path string, clk clock.Clock, o sqlite.Options) (*Index, error) {
 	return x, nil
 }
 
-func (x *Index) load() error {
+// Fresh says that Open found no index and made one.
+func (x *Index) Fresh() bool { return x.fresh }
+
+func (x *Index) load(known []string) error {
 	return x.transaction(func(do doFunc) error {
-		for _, sql := range schema {
-			if _, err := do(sql); err != nil {
-				return err
-			}
+		if err := x.create(do, known); err != nil {
+			return err
 		}
 		rows, err := do(`SELECT actor, due, in_flight FROM alarm ORDER BY actor`)
 		for _, r := range rows {
@@ -117,6 +124,30 @@ func (x *Index) load() error {
 		}
 		return err
 	})
+}
+
+// create makes what is missing. The actors are recorded in the transaction that makes the table: no crash leaves an
+// index that knows nobody and passes for a whole one.
+func (x *Index) create(do doFunc, known []string) error {
+	rows, err := do(`SELECT count(*) FROM sqlite_schema WHERE name = 'alarm'`)
+	if err != nil {
+		return err
+	}
+	x.fresh = rows[0].Int(0) == 0
+	for _, sql := range schema {
+		if _, err := do(sql); err != nil {
+			return err
+		}
+	}
+	if !x.fresh {
+		return nil
+	}
+	for _, actor := range known {
+		if _, err := do(`INSERT INTO alarm (actor, due, in_flight) VALUES (?, 1, 0)`, actor); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Version gives the number of a configuration: one more than the last one's, when that had another hash.
