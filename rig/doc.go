@@ -35,6 +35,8 @@
 //	as USER: press BUTTON                 approve, deny, stop or details, on the newest message that has it
 //	as USER: press deny because TEXT      by the form of "Deny and say why"
 //	as USER: stop                         /stop in the thread
+//	as USER: usage                        /usage
+//	as USER: budget SCOPE UNIT AMOUNT     /workspace budget: "workspace" or "user", "tokens" or "dollars"
 //	as USER: complete TEXT                asks for the choices of /resume
 //	as USER: resume TEXT                  /resume in the channel, of the first choice for TEXT; in the thread:
 //	as USER: resume TEXT in thread

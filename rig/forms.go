@@ -52,6 +52,12 @@ var peopleForms = []form{
 		}
 		return p.command(ctx, a[0], id, "stop", map[string]any{})
 	}},
+	{pattern: "as USER: usage", act: func(ctx ctxt, p *Play, a args) error {
+		return p.command(ctx, a[0], p.stage.Info.Channel, "usage", map[string]any{})
+	}},
+	{pattern: "as USER: budget SCOPE UNIT AMOUNT", act: func(ctx ctxt, p *Play, a args) error {
+		return p.command(ctx, a[0], p.stage.Info.Channel, "workspace budget", map[string]any{"scope": a[1], a[2]: a[3]})
+	}},
 	{pattern: "as USER: complete TEXT", act: inChannel(func(p *Play, ctx ctxt, user, text, channel string) error {
 		_, err := p.complete(ctx, user, text, channel)
 		return err
