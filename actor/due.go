@@ -16,26 +16,31 @@ const (
 // pump acts on every row that is due. The first attempt of an event may act on all of them; a later one, which
 // follows a failure, on the earliest alone; the fourth parks that row untouched.
 func (w *work) pump() {
-	w.reviewDue()
-	if w.inReview() {
+	if one := w.reviewDue() && w.ev.Attempt > 1; one || w.inReview() {
 		return
 	}
 	limit := maxPerWake
-	if w.ev.Attempt > 1 {
+	if w.ev.Attempt == 1 {
+		w.queueDue()
+	} else {
 		if w.ev.Type != EventWake {
 			return // the alarm is at the due row: the wake that follows finds out which one fails
 		}
 		limit = 1
 	}
-	for range limit {
+	acted := 0
+	for ; acted < limit; acted++ {
 		row, ok := w.tx.Row(`SELECT kind, id FROM (
 			SELECT 't' AS kind, id, due FROM task WHERE due IS NOT NULL AND due <= ?1
 			UNION ALL SELECT 'd', id, due FROM delivery WHERE due IS NOT NULL AND due <= ?1)
 			ORDER BY due, kind, id LIMIT 1`, w.now)
 		if !ok {
-			return
+			break
 		}
 		w.act(row.Str(0), row.Int(1))
+	}
+	if w.ev.Attempt > 1 && acted == 0 {
+		w.queueDue()
 	}
 }
 
@@ -76,12 +81,17 @@ func (w *work) park(table string, id int64) {
 	}
 }
 
-// parkOutcome gives up the delivery whose outcome makes the core fail each time; it would be asked for again and
-// again. A model call is given up by its starts.
+// parkOutcome gives up the delivery, or the question about an input under review, whose outcome makes the core fail each
+// time; it would be asked for again and again. A model call is given up by its starts.
 func (w *work) parkOutcome(o Outcome) {
 	kind, id := effectRow(o.ID)
 	if _, ok := w.tx.Row(`SELECT 1 FROM delivery WHERE id = ? AND state = 'sending' AND epoch = ?`, id, o.Epoch); ok && kind == "d" {
 		w.park("delivery", id)
+	}
+	if kind == "r" {
+		for _, item := range w.askedItems(id, o.Epoch) {
+			w.conclude(item.ID, verdictUnclear, "")
+		}
 	}
 }
 
@@ -104,10 +114,13 @@ func (w *work) alarm(kind string) *int64 {
 	row, _ := w.tx.Row(`SELECT min(due), max(running) FROM (
 		SELECT due, kind = 'generation' AND state = 'running' AS running FROM task WHERE due IS NOT NULL
 		UNION ALL SELECT due, state = 'sending' FROM delivery WHERE due IS NOT NULL)`)
-	if row.Null(0) {
+	at := row.Int(0)
+	switch {
+	case w.meta["queue"] != "":
+		at = w.now
+	case row.Null(0):
 		return nil
 	}
-	at := row.Int(0)
 	if mutant("the alarm is late") {
 		at += 60_000
 	}

@@ -7,24 +7,31 @@ import (
 	"strings"
 )
 
-// reviewDue asks Discord about the inputs whose time has come. Like pump, a later attempt does less, and the fourth
-// gives the input to the operator.
-func (w *work) reviewDue() {
+// reviewDue asks Discord about the inputs whose time has come, and lets those go that are released. Like pump, a later
+// attempt does less, and the fourth gives the input up. It says whether there were any.
+func (w *work) reviewDue() bool {
 	limit := maxPerWake
 	if w.ev.Attempt > 1 {
 		limit = 1
 	}
 	if w.meta["review"] == "" || w.ev.Attempt > 1 && w.ev.Type != EventWake {
-		return
+		return false
 	}
 	items := w.reviewItems(`due IS NOT NULL AND due <= ?`, w.now)
 	for _, item := range items[:min(limit, len(items))] {
-		if w.ev.Attempt >= 4 {
-			w.conclude(item.ID, verdictUnclear, "")
-			continue
+		switch {
+		case w.ev.Attempt >= 4:
+			w.parkItem(item)
+		case item.Owner == letGo:
+			w.goOn(item)
+		default:
+			w.askDiscord(item)
 		}
-		w.askDiscord(item)
 	}
+	if w.meta["review"] == reviewReleasing {
+		w.endRelease()
+	}
+	return len(items) > 0
 }
 
 // reviewAlarm puts the inputs that are being looked up into the actor's alarm; in review nothing else wakes it.
@@ -105,9 +112,14 @@ type shownMessage struct {
 	} `json:"interaction_metadata"`
 }
 
+// askedItems is the input that Discord is being asked about, if that attempt still counts.
+func (w *work) askedItems(id, epoch int64) []reviewItem {
+	return w.reviewItems(`id = ? AND verdict = 'unknown' AND epoch = ? AND owner = ?`, id, epoch, w.ev.Owner)
+}
+
 // reviewOutcome takes Discord's answer.
 func (w *work) reviewOutcome(id int64, o Outcome) {
-	items := w.reviewItems(`id = ? AND verdict = 'unknown' AND epoch = ? AND owner = ?`, id, o.Epoch, w.ev.Owner)
+	items := w.askedItems(id, o.Epoch)
 	if len(items) == 0 {
 		return
 	}
@@ -197,8 +209,7 @@ func (w *work) judged(item reviewItem, verdict string, m shownMessage) {
 	case verdict == verdictAnswered:
 		w.settleAnswered(item, m)
 	case verdict == verdictAbsent && !w.inReview():
-		w.conclude(item.ID, verdictContinued, "")
-		w.admitReviewed(item)
+		w.admitLater(item)
 	default:
 		w.conclude(item.ID, verdict, m.ID)
 	}

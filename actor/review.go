@@ -1,7 +1,6 @@
 package actor
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -16,9 +15,10 @@ import (
 
 // Values of meta "review". Whoever restores a database writes the first one, and raises "incarnation".
 const (
-	ReviewRestored = "restored" // the next event begins the review
-	reviewOn       = "on"
-	reviewOver     = "over" // released; it stays known that there was a restore
+	ReviewRestored  = "restored" // the next event begins the review
+	reviewOn        = "on"
+	reviewReleasing = "releasing" // an operator ended it; what it kept is let go, one after the other
+	reviewOver      = "over"      // released; it stays known that there was a restore
 )
 
 // Verdicts about one input.
@@ -55,7 +55,7 @@ func (w *work) firstEpoch() int64 {
 func attemptOf(epoch int64) int64 { return epoch & (1<<epochBits - 1) }
 
 func (w *work) inReview() bool {
-	return (w.meta["review"] == reviewOn || w.meta["review"] == ReviewRestored) && !mutant("a restored workspace runs by itself")
+	return slices.Contains([]string{ReviewRestored, reviewOn, reviewReleasing}, w.meta["review"]) && !mutant("a restored workspace runs by itself")
 }
 
 // reviewItem is one input under review.
@@ -176,7 +176,7 @@ type ReviewItem struct {
 
 // Review is the answer to OpReview.
 type Review struct {
-	Mode  string       `json:"mode"` // "on", "over", or "" for a workspace that was never restored
+	Mode  string       `json:"mode"` // "on", "releasing", "over", or "" for a workspace that was never restored
 	Items []ReviewItem `json:"items"`
 }
 
@@ -190,7 +190,7 @@ func storageText(peek string) string {
 
 // reviewState is what the status says.
 func (w *work) reviewState() map[string]any {
-	row, _ := w.tx.Row(`SELECT count(*) FROM review WHERE verdict IN ('unknown','absent','begun','unclear')`)
+	row, _ := w.tx.Row(`SELECT count(*) FROM review WHERE verdict IN ('unknown','absent','begun','unclear') AND owner <> ?`, letGo)
 	return map[string]any{"on": w.inReview(), "open": row.Int(0)}
 }
 
@@ -226,7 +226,7 @@ func (w *work) reviewOp(who Principal, a reviewArgs) error {
 
 func (w *work) review() Review {
 	r := Review{Mode: w.meta["review"], Items: []ReviewItem{}}
-	for _, row := range w.tx.Rows(`SELECT r.key, r.verdict, r.found, r.event, r.created_wall, s.id, s.author_name, s.content
+	for _, row := range w.tx.Rows(`SELECT r.key, iif(r.owner = '`+letGo+`', 'continued', r.verdict), r.found, r.event, r.created_wall, s.id, s.author_name, s.content
 		FROM review r LEFT JOIN submission s ON s.id = r.submission 
 		ORDER BY r.verdict IN ('unknown','absent','begun','unclear') DESC, r.id DESC LIMIT ?`, maxLimit) {
 		item := ReviewItem{ID: jobName(row.Int(5)), Verdict: row.Str(1), Found: row.Str(2), Created: row.Int(4), Author: row.Str(6), Text: oneLine(row.Str(7), 80)}
@@ -242,7 +242,7 @@ func (w *work) review() Review {
 // decideItem is an operator's word about one input. What continues does so when the workspace is released, and at
 // once after that.
 func (w *work) decideItem(who Principal, a reviewArgs) error {
-	items := w.reviewItems(`verdict IN ('unknown','absent','begun','unclear') AND (submission IS NULL AND key = ?1 OR submission = ?2)`, a.ID, jobID(a.ID))
+	items := w.reviewItems(`verdict IN ('unknown','absent','begun','unclear') AND owner <> ?3 AND (submission IS NULL AND key = ?1 OR submission = ?2)`, a.ID, jobID(a.ID), letGo)
 	if len(items) == 0 {
 		return errs.New(errs.NotFound, "nothing called %q waits for a decision", a.ID).WithHint("List it with: holdfast review")
 	}
@@ -251,10 +251,11 @@ func (w *work) decideItem(who Principal, a reviewArgs) error {
 		w.settleItem(items[0], verdictStopped, reasonAborted)
 		return nil
 	}
-	w.conclude(items[0].ID, verdictContinued, items[0].Found)
-	if !w.inReview() {
-		w.admitReviewed(items[0])
+	if w.inReview() {
+		w.conclude(items[0].ID, verdictContinued, items[0].Found)
+		return nil
 	}
+	w.admitLater(items[0])
 	return nil
 }
 
@@ -262,42 +263,4 @@ func (w *work) decideItem(who Principal, a reviewArgs) error {
 func (w *work) conclude(id int64, verdict, found string) {
 	w.tx.Exec(`UPDATE review SET verdict = ?, found = ?, due = NULL, owner = '' WHERE id = ?`, verdict, found, id)
 	w.event("review."+verdict, 0, fmt.Sprint(id), found)
-}
-
-// release ends the review. It takes a decision about everything that Discord could not decide.
-func (w *work) release(who Principal) error {
-	if !w.inReview() {
-		return errs.New(errs.Conflict, "This workspace is not in review.")
-	}
-	row, _ := w.tx.Row(`SELECT count(*) FROM review WHERE verdict IN ('unknown','begun','unclear')`)
-	if n := row.Int(0); n > 0 {
-		return errs.New(errs.Conflict, "%d inputs need a decision each first.", n).WithHint("List them with: holdfast review; decide with: holdfast review ID --continue or --stop")
-	}
-	w.audit("operator:"+who.Name, "review.released", w.name, "")
-	w.event("workspace.released", 0, "", "")
-	w.setMeta("review", reviewOver)
-	for _, row := range w.tx.Rows(`SELECT ` + turnColumns + ` FROM turn WHERE ended_wall IS NULL ORDER BY id`) {
-		w.resumeRestored(scanTurn(row))
-	}
-	for _, item := range w.reviewItems(`verdict IN ('absent','continued')`) {
-		w.conclude(item.ID, verdictContinued, item.Found)
-		w.admitReviewed(item)
-	}
-	w.startQueued()
-	return nil
-}
-
-// admitReviewed admits a message that came after the backup, by the same rules as any.
-func (w *work) admitReviewed(item reviewItem) {
-	if item.Submission != 0 {
-		return
-	}
-	var g GatewayEvent
-	if json.Unmarshal([]byte(item.Event), &g) != nil {
-		return // written by encode
-	}
-	w.reviewed = g.Message
-	if status, reason := w.messageCreated(g); status != StatusCommitted {
-		w.event("review.not_admitted", 0, fmt.Sprint(item.ID), reason)
-	}
 }

@@ -102,11 +102,7 @@ func (w *work) adoptAnchor(t turn, found string) {
 
 // resumeRestored lets a turn go on that was open in the backup. Of its calls only those that may run twice run; the
 // others may have run since, and the model is told so.
-func (w *work) resumeRestored(t turn) {
-	found := ""
-	for _, item := range w.reviewItems(`submission = ?`, t.ID) {
-		found = item.Found
-	}
+func (w *work) resumeRestored(t turn, found string) {
 	w.adoptAnchor(t, found)
 	open := w.openTools(t.ID)
 	for _, call := range open {

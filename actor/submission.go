@@ -133,9 +133,11 @@ func (w *work) roomFor(user string) bool {
 	return row.Int(0) < maxRunningTurns && row.Int(1) < maxUserTurns || mutant("no limit of turns")
 }
 
-// place puts queued submissions of a conversation into its transcript, as part of a turn.
+// place puts queued submissions of a conversation into its transcript, as part of a turn. A later attempt, which follows
+// a failure, places the one that begins the turn alone: the others may be why, and are placed later.
 func (w *work) place(c conversation, turn int64) {
-	rows := w.tx.Rows(`UPDATE submission SET state = 'placed', turn = ? WHERE conversation = ? AND state = 'queued' RETURNING `+submissionColumns, turn, c.ID)
+	rows := w.tx.Rows(`UPDATE submission SET state = 'placed', turn = ?1 WHERE conversation = ?2 AND state = 'queued' AND (?3 = 1 OR id = ?1) RETURNING `+submissionColumns,
+		turn, c.ID, w.ev.Attempt)
 	for _, s := range sortedByID(rows) {
 		w.append(c.ID, turn, 0, entryUser, userEntry{Submission: s.ID, Author: s.Author, Name: s.AuthorName, Text: textOf(s)})
 		w.tx.Exec(`UPDATE conversation SET active_wall = ? WHERE id = ?`, w.wall, c.ID)

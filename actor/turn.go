@@ -129,18 +129,56 @@ func joinParagraphs(a, b string) string {
 
 // startQueued begins a turn for each idle conversation that has something queued, oldest first, while there is room.
 func (w *work) startQueued() {
-	if w.inReview() {
+	switch {
+	case w.inReview():
+		return
+	case w.ev.Attempt > 1: // something failed, perhaps on one of them: the wakes find out, whatever this event is about
+		w.setMeta("queue", "due")
 		return
 	}
-	rows := w.tx.Rows(`SELECT ` + submissionColumns + ` FROM submission WHERE state = 'queued'
+	for _, s := range w.startable() {
+		w.startOne(s)
+	}
+}
+
+// startable are the first queued questions of the idle conversations.
+func (w *work) startable() []submission {
+	return sortedByID(w.tx.Rows(`SELECT ` + submissionColumns + ` FROM submission WHERE state = 'queued'
 		AND conversation NOT IN (SELECT conversation FROM turn WHERE ended_wall IS NULL)
-		AND id IN (SELECT min(id) FROM submission WHERE state = 'queued' GROUP BY conversation) ORDER BY id LIMIT 200`) // most may have to wait for a limit of their author's
-	for _, row := range rows {
-		s := scanSubmission(row)
-		if c, ok := w.conversation(s.Conversation); ok && w.roomFor(s.Author) {
-			w.beginTurn(c, s, "")
+		AND id IN (SELECT min(id) FROM submission WHERE state = 'queued' GROUP BY conversation) ORDER BY id LIMIT 200`)) // most may have to wait for a limit of their author's
+}
+
+func (w *work) startOne(s submission) bool {
+	c, ok := w.conversation(s.Conversation)
+	if !ok || !w.roomFor(s.Author) {
+		return false
+	}
+	w.beginTurn(c, s, "")
+	return true
+}
+
+// queueDue starts what a later attempt of an event left to the wakes. A later attempt of a wake starts the first question
+// alone; the fourth gives that one up, with a name, so that it holds up nobody (F35).
+func (w *work) queueDue() {
+	if w.meta["queue"] == "" {
+		return
+	}
+	if w.ev.Attempt == 1 {
+		w.setMeta("queue", "")
+		w.startQueued()
+		return
+	}
+	for _, s := range w.startable() {
+		if w.ev.Attempt >= 4 && w.roomFor(s.Author) {
+			w.settleQueued(s, reasonInternal)
+			w.newDelivery(delivery{Kind: deliverNote, Op: opCreate, Conversation: s.Conversation, Body: reasonText[reasonInternal]})
+			return
+		}
+		if w.startOne(s) {
+			return
 		}
 	}
+	w.setMeta("queue", "")
 }
 
 // cancelTasks ends what the turn still had open; a runner is told to stop.

@@ -29,6 +29,7 @@ type world struct {
 	trace    []string
 	told     []string        // what was said to other actors
 	dropNext map[string]bool // effect points whose outcome gets lost
+	poison   poison          // on what the core traps, nil: nothing
 }
 
 const (
@@ -99,13 +100,7 @@ func (w *world) event(kind string, data any) error {
 
 func (w *world) handle(ev Event) error {
 	w.t.Helper()
-	raw, err := json.Marshal(ev)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	var out []byte
-	var rc int
-	out, rc = handleIn(w.t, w.db, raw)
+	out, rc := w.attempts(ev)
 	if rc != 0 {
 		return fmt.Errorf("%s", out)
 	}

@@ -49,7 +49,7 @@ const ledger = `SELECT
 	(SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'now_max'),
 	coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'offset'), 0),
 	coalesce((SELECT max(id) FROM entry), 0),
-	coalesce((SELECT value FROM meta WHERE key = 'review'), '') IN ('restored', 'on'),
+	coalesce((SELECT value FROM meta WHERE key = 'review'), '') IN ('restored', 'on', 'releasing'),
 	(SELECT id FROM turn t WHERE t.ended_wall IS NULL AND NOT EXISTS (SELECT 1 FROM task k WHERE k.turn = t.id AND k.due IS NOT NULL) LIMIT 1)`
 
 const never = int64(9e15)

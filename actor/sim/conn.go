@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -134,6 +135,7 @@ type faultyConn struct {
 	trapIn int             // at the n-th statement from now the core traps, 0: never
 	full   bool            // the disk is: whatever writes fails
 	poison map[string]bool // "task 7", "delivery 9": the core traps when it reads that row by its id
+	words  []string        // texts of queued inputs: the core traps when it places one
 	refuse int             // writes that the full disk refused
 }
 
@@ -177,5 +179,11 @@ func (c *faultyConn) poisoned(sql string, args []store.Value) bool {
 			return true
 		}
 	}
-	return false
+	if len(c.words) == 0 || !strings.HasPrefix(sql, "INSERT INTO entry") {
+		return false
+	}
+	return slices.ContainsFunc(args, func(a store.Value) bool {
+		text, ok := a.(string)
+		return ok && slices.ContainsFunc(c.words, func(word string) bool { return strings.Contains(text, word) })
+	})
 }

@@ -29,6 +29,7 @@ func (s *space) checkQuiet() {
 	for what, sql := range map[string]string{
 		"submissions": `SELECT group_concat(id || ' ' || state) FROM submission WHERE state IN ('queued','placed')`,
 		"tasks":       `SELECT group_concat(id || ' ' || kind || ' ' || state) FROM task WHERE due IS NOT NULL`,
+		"reviews":     `SELECT group_concat(id || ' ' || verdict) FROM review WHERE due IS NOT NULL`,
 		"deliveries":  `SELECT group_concat(id || ' ' || kind || ' ' || state || ' ' || reason) FROM delivery WHERE due IS NOT NULL`,
 	} {
 		if open := s.one(sql); open != "" {

@@ -68,7 +68,7 @@ func (s *space) restore(b *backup) {
 	}
 	s.reopenBook()
 	w.people.remember(s, b)
-	w.after(w.between("restore", 120_000, 600_000), func() { s.review(0) })
+	w.after(w.between("restore", 120_000, 600_000), s.review)
 }
 
 // reopenBook makes the checks know what the database holds.
@@ -87,11 +87,10 @@ func (s *space) reopenBook() {
 	}
 }
 
-// review is the operator's: what Discord could not decide is decided, then the workspace is released. When that fails
-// again and again, because the core traps on one of the inputs, the operator stops all that wait.
-func (s *space) review(try int) {
+// review is the operator's: what Discord could not decide is decided, then the workspace is released.
+func (s *space) review() {
 	w := s.world
-	if s.one(`SELECT 1 FROM meta WHERE key = 'review' AND value IN ('restored', 'on')`) == "" {
+	if s.one(`SELECT 1 FROM meta WHERE key = 'review' AND value IN ('restored', 'on', 'releasing')`) == "" {
 		return // never restored, or released
 	}
 	ops := actor.Principal{Name: "ops", Roles: []string{"read", "approve"}}
@@ -104,16 +103,16 @@ func (s *space) review(try int) {
 		_ = json.Unmarshal(res.Reply.Body, &r)
 		for _, item := range r.Items {
 			w.covered("review: " + item.Verdict)
-			switch {
-			case item.Verdict == "unclear", item.Verdict == "absent" && try > 5:
+			switch item.Verdict {
+			case "unclear":
 				decide(item.ID, "stop")
-			case item.Verdict == "begun":
+			case "begun":
 				decide(item.ID, "continue")
 			}
 		}
 		decide("", "continue")
 	}
-	w.after(60_000, func() { s.review(try + 1) })
+	w.after(60_000, s.review)
 }
 
 // remember is what people and the relay still have after a restore: messages come again, interactions do not.

@@ -132,7 +132,7 @@ func (s *space) restart() {
 func (s *space) heal() {
 	s.conn.full = false
 	s.restart()
-	s.review(0)
+	s.review()
 	s.runners[1].leave()
 	s.runners[0].heal()
 }
@@ -232,6 +232,9 @@ func (s *space) commit(kind string, data any, res *actor.Result, attempt int) bo
 	}
 	if w.chance("poison-row", 0.0006) {
 		s.poisonRow()
+	}
+	if w.chance("poison-queued", 0.002) {
+		s.poisonQueued()
 	}
 	return true
 }

@@ -47,3 +47,16 @@ func (s *space) poisonRow() {
 		s.world.note("%s poisoned %s", s.name, row)
 	}
 }
+
+// poisonQueued makes the core trap from now on whenever it places one of the queued inputs: it is the end of another
+// turn that would place it.
+func (s *space) poisonQueued() {
+	rows := s.query(`SELECT content FROM submission WHERE state = 'queued' ORDER BY id`)
+	if len(rows) == 0 {
+		return
+	}
+	word := rows[s.world.pick("poison-queued", len(rows))].Str(0)
+	s.conn.words = append(s.conn.words, fmt.Sprintf("%q", word))
+	s.world.note("%s poisoned %s", s.name, word)
+	s.world.covered("F35 a queued input makes the core trap")
+}
