@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"holdfast/actor/errs"
+	"holdfast/clock"
 	"holdfast/cmd/holdfast/config"
 )
 
@@ -45,7 +46,7 @@ func openFolder(path string, fresh bool) (*folder, error) {
 	if f.lock, err = os.OpenFile(f.in(lockFile), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
-	if err := syscall.Flock(int(f.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := f.hold(clock.Patience()); err != nil {
 		f.lock.Close()
 		return nil, errs.New(errs.Conflict, "Another `holdfast run` uses %s.", path).WithHint("Stop it, or name another folder with --data.")
 	}
@@ -58,6 +59,16 @@ func openFolder(path string, fresh bool) (*folder, error) {
 		}
 	}
 	return f, nil
+}
+
+// hold locks the folder. While another process does, again says whether to try once more.
+func (f *folder) hold(again func() bool) error {
+	for {
+		err := syscall.Flock(int(f.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil || !errors.Is(err, syscall.EWOULDBLOCK) || !again() {
+			return err
+		}
+	}
 }
 
 func (f *folder) in(name string) string { return filepath.Join(f.path, name) }

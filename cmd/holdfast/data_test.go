@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"syscall"
 	"testing"
 
 	"holdfast/actor/errs"
@@ -18,6 +19,13 @@ func TestFolder(t *testing.T) {
 	}
 	if _, err := openFolder(dir, true); errs.CodeOf(err) != errs.Conflict {
 		t.Errorf("a second process: %v", err)
+	}
+	second := &folder{}
+	if second.lock, err = os.Open(f.in(lockFile)); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.hold(func() bool { return syscall.Flock(int(f.lock.Fd()), syscall.LOCK_UN) == nil }); err != nil {
+		t.Errorf("while the other one ends: %v", err)
 	}
 	secret, err := f.secret()
 	if err != nil || len(secret.Reveal()) != 64 {
@@ -35,6 +43,7 @@ func TestFolder(t *testing.T) {
 	if err := f.close(); err != nil {
 		t.Fatal(err)
 	}
+	second.close()
 	f, err = openFolder(dir, true)
 	if err != nil {
 		t.Fatal(err)

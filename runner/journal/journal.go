@@ -13,6 +13,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"holdfast/actor/errs"
+	"holdfast/clock"
 	"holdfast/runner/protocol"
 )
 
@@ -46,6 +47,20 @@ type Journal struct {
 // Open opens the journal at path, or makes one with a new id of 16 bytes from entropy. The file stays locked until
 // Close. Errors: ErrLocked, ErrCorrupt, ErrForeign, or the file system's.
 func Open(path string, entropy io.Reader) (*Journal, error) {
+	return openWhile(clock.Patience(), path, entropy)
+}
+
+// openWhile tries again, for as long as again says so, while another runner has the file: that one may be ending.
+func openWhile(again func() bool, path string, entropy io.Reader) (*Journal, error) {
+	for {
+		j, err := openNow(path, entropy)
+		if !errors.Is(err, ErrLocked) || !again() {
+			return j, err
+		}
+	}
+}
+
+func openNow(path string, entropy io.Reader) (*Journal, error) {
 	fresh, err := isFresh(path)
 	if err != nil {
 		return nil, err

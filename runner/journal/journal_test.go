@@ -75,6 +75,18 @@ func TestSecondRunnerIsRefused(t *testing.T) {
 	}
 }
 
+func TestARunnerThatIsEndingIsWaitedFor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "j")
+	j := open(t, path)
+	next, err := openWhile(func() bool { return j.Close() == nil }, path, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := next.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestDamagedFilesAreNamedAndUntouched(t *testing.T) {
 	tests := []struct {
 		name string

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"holdfast/actor"
+	"holdfast/clock"
 	"holdfast/worker/host/alarm"
 )
 
@@ -122,7 +123,7 @@ func (h *Host) open() (err error) {
 	if h.owner, err = h.random(16); err != nil {
 		return err
 	}
-	if h.lock, err = lockDir(h.opts.Data); err != nil {
+	if h.lock, err = lockDir(h.opts.Data, clock.Patience()); err != nil {
 		return err
 	}
 	defer func() {

@@ -97,6 +97,28 @@ func TestOneProcessPerDirectory(t *testing.T) {
 	}
 }
 
+func TestAProcessThatIsEndingIsWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	never := func() bool { return false }
+	old, err := lockDir(dir, never)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lockDir(dir, never); !errors.Is(err, ErrLocked) {
+		t.Fatalf("while it runs: %v", err)
+	}
+	next, err := lockDir(dir, func() bool { return old.release(true) == nil })
+	if err != nil {
+		t.Fatalf("while it ends: %v", err)
+	}
+	if !next.clean {
+		t.Error("what the old process said last was not read")
+	}
+	if err := next.release(true); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestIdleActorsAreClosedOthersAreNot(t *testing.T) {
 	release := make(chan struct{})
 	srv := remote(t, func(http.ResponseWriter, *http.Request) { <-release })

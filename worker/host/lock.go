@@ -23,13 +23,19 @@ type dirLock struct {
 	clean bool // the last holder stopped in order
 }
 
-func lockDir(dir string) (*dirLock, error) {
+// lockDir takes the directory. While another process holds it, again says whether to try once more.
+func lockDir(dir string, again func() bool) (*dirLock, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "holdfast.lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	for errors.Is(err, syscall.EWOULDBLOCK) && again() {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	// Read only now: a holder that was about to end has said by now how it did.
 	said, readErr := io.ReadAll(io.LimitReader(f, 64))
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err != nil {
 		f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("%w: %s by process %s; stop that one first", ErrLocked, dir, bytes.TrimSpace(said))

@@ -13,6 +13,7 @@ import (
 	_ "github.com/ncruces/go-sqlite3/vfs/xts" // registers the encrypting VFS
 
 	"holdfast/actor/store"
+	"holdfast/clock"
 )
 
 // Limits of this host beside those of actor/store.
@@ -58,6 +59,8 @@ type Options struct {
 
 	// Copy opens a file that nobody else has open and that has no WAL, for reading.
 	Copy bool
+
+	again func() bool // whether to try again while another process holds the file; nil: for about a second
 }
 
 // DB is an open database file. It is for one goroutine.
@@ -82,6 +85,20 @@ func OpenWith(path string, o Options) (*DB, error) {
 	if o.Key != nil && len(o.Key) != KeySize {
 		return nil, &store.Error{Code: store.Misuse, Message: fmt.Sprintf("a key of %d bytes, expected %d", len(o.Key), KeySize)}
 	}
+	again := o.again
+	if again == nil {
+		again = clock.Patience()
+	}
+	for {
+		d, err := openNow(path, o)
+		var e *store.Error
+		if !errors.As(err, &e) || e.Code != store.Busy || !again() {
+			return d, err
+		}
+	}
+}
+
+func openNow(path string, o Options) (*DB, error) {
 	if err := emptied(path); err != nil {
 		return nil, err
 	}

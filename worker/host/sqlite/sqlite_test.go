@@ -143,6 +143,10 @@ func TestSettings(t *testing.T) {
 	if _, err := Open(path); codeOf(err) != store.Busy {
 		t.Errorf("a second opening: %v, want busy", err)
 	}
+	ends := func() bool { return db.Close() == nil }
+	if _, err := OpenWith(path, Options{again: ends}); err != nil {
+		t.Errorf("an opening while the other one ends: %v", err)
+	}
 }
 
 func TestAStatementOutlivesASchemaChange(t *testing.T) {
