@@ -14,6 +14,8 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A file at the limit of `ulimit -f` is an error, as a full disk is, and no end.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGXFSZ)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once; what it accepted is safe
 	code := execute(ctx, os.Args[1:], app{out: os.Stdout, err: os.Stderr, env: os.Getenv})
 	stop()

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"holdfast/actor/errs"
 	"holdfast/actor/store"
@@ -202,7 +201,7 @@ func (h *Host) backUp(w http.ResponseWriter, r *http.Request) {
 
 func backupFailure(err error) *errs.Error {
 	var e *store.Error
-	if errors.As(err, &e) && e.Code == store.Full || errors.Is(err, syscall.ENOSPC) {
+	if errors.As(err, &e) && e.Code == store.Full || sqlite.NoRoom(err) {
 		return errs.New(errs.Unavailable, "There is no room for a copy of the largest database.").WithHint("Make room in the data directory.")
 	}
 	return errs.Public(err)

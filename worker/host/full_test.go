@@ -1,10 +1,12 @@
 package host
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -71,6 +73,46 @@ func fill(t *testing.T, dir string) (free func()) {
 
 func TestF19_DiskFull(t *testing.T) {
 	disk := smallDisk(t, 16)
+	outOfRoom(t, disk, func() func() { return fill(t, disk) })
+}
+
+// Without the right to mount anything: files that may not grow, which is how a spent quota looks to a program. The limit
+// is a process's, so the test runs in one of its own.
+func TestF19_NoFileMayGrow(t *testing.T) {
+	if os.Getenv("HOLDFAST_TEST_LIMIT") == "" {
+		again := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v")
+		again.Env = append(os.Environ(), "HOLDFAST_TEST_LIMIT=1")
+		again.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if out, err := again.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
+			t.Fatalf("in a process of its own: %v\n%s", err, out)
+		}
+		return
+	}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGXFSZ) // as the program does
+	outOfRoom(t, t.TempDir(), func() func() { return limitFiles(t) })
+}
+
+// limitFiles lets no file grow beyond a few pages, until the returned function is called.
+func limitFiles(t *testing.T) (free func()) {
+	t.Helper()
+	var before syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
+		t.Fatal(err)
+	}
+	tight := before
+	tight.Cur = 16 << 10
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &tight); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// outOfRoom is the life of a workspace on a disk that is full twice, the second time across a death of the process.
+func outOfRoom(t *testing.T, disk string, fill func() (free func())) {
 	c := newTown(t)
 	s := c.real(filepath.Join(disk, "data"))
 	s.configure("a")
@@ -80,7 +122,7 @@ func TestF19_DiskFull(t *testing.T) {
 		t.Fatal("the first message was not taken")
 	}
 	until(t, "a model call", func() bool { return c.modelCalls() == 1 })
-	free := fill(t, disk)
+	free := fill()
 	acknowledged := s.untilRefused(1)
 	close(c.gate) // the model's answer meets the full disk
 	s.stillReadable("The disk is full", len(acknowledged)+1)
@@ -91,7 +133,7 @@ func TestF19_DiskFull(t *testing.T) {
 	}
 
 	// The process dies while the disk is full, and the next one starts on it.
-	free = fill(t, disk)
+	free = fill()
 	more := s.untilRefused(1000)
 	s = c.again(s)
 	s.stillReadable("The disk is full", len(acknowledged)+1+len(more))

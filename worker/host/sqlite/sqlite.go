@@ -321,10 +321,15 @@ func classify(err error) error {
 	return &store.Error{Code: code, Message: err.Error()}
 }
 
-// noRoom finds the full disk, or the spent quota, behind a write that failed: go-sqlite3 0.37 calls it an error of the
-// disk. One of fsync stays that: what was written before it may be there.
+// noRoom finds the full disk, the spent quota or the process's limit of a file's size behind a write that failed:
+// go-sqlite3 0.37 calls it an error of the disk. One of fsync stays that: what was written before it may be there.
 func noRoom(err error) bool {
-	return errors.Is(err, sqlite3.IOERR_WRITE) && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT))
+	return errors.Is(err, sqlite3.IOERR_WRITE) && NoRoom(err)
+}
+
+// NoRoom says whether a write failed for want of room, and would succeed if there was some.
+func NoRoom(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
 var codes = []struct {
