@@ -34,15 +34,15 @@ func command(in actor.Interaction, data value) (Verdict, error) {
 		ask(&in, data, options)
 		late = whisper(sayLate)
 	case actor.KindResume:
-		in.Conversation = options["conversation"].text(100)
+		in.Conversation = options["conversation"].typed("conversation", maxOption)
 	case actor.KindStop, actor.KindUsage:
 	case actor.KindWorkspace:
 		subcommand(&in, data)
 	default:
 		return sayOr(false, data, sayUnknown), nil
 	}
-	if data.doc.err != nil {
-		return malformed(data.doc.err), nil
+	if data.doc.err != nil || data.doc.told != "" {
+		return sayOr(false, data, data.doc.told), nil
 	}
 	in.Kind = name
 	v, err := deliver(in, late, whisper(sayUnbound))
@@ -54,18 +54,18 @@ func command(in actor.Interaction, data value) (Verdict, error) {
 
 func ask(in *actor.Interaction, data value, options map[string]value) {
 	prompt := options["prompt"]
-	in.Prompt = prompt.text(maxPrompt)
+	in.Prompt = prompt.typed("prompt", maxPrompt)
 	if strings.TrimSpace(in.Prompt) == "" {
-		prompt.fail("a question or a task")
+		prompt.tell(sayBlank)
 	}
-	in.Model = options["model"].optText(100)
+	in.Model = options["model"].typed("model", maxOption)
 	if a, ok := options["attachment"]; ok {
 		file := data.field("resolved").field("attachments").field(a.id())
 		in.Attachments = []actor.Attachment{attachment(file)}
 	}
 }
 
-// maxOption is the longest option of a subcommand, in characters.
+// maxOption is the longest option but a prompt, in characters.
 const maxOption = 100
 
 // subcommand reads which one of a command's was chosen, and its options, all of them text.
@@ -78,7 +78,8 @@ func subcommand(in *actor.Interaction, data value) {
 	in.Sub = chosen[0].field("name").text(32)
 	in.Options = map[string]string{}
 	for _, o := range chosen[0].field("options").list(maxOptions) {
-		in.Options[o.field("name").text(32)] = o.field("value").text(maxOption)
+		name := o.field("name").text(32)
+		in.Options[name] = o.field("value").typed(name, maxOption)
 	}
 }
 
@@ -111,10 +112,10 @@ func autocomplete(in actor.Interaction, data value) (Verdict, error) {
 	in.Kind = actor.KindComplete
 	for _, o := range data.field("options").list(maxOptions) {
 		if o.field("focused").flag() {
-			in.Query = o.field("value").optText(maxPrompt)
+			in.Query = o.field("value").typed("", maxPrompt)
 		}
 	}
-	if name := data.field("name").text(32); name != actor.KindResume || data.doc.err != nil {
+	if name := data.field("name").text(32); name != actor.KindResume || data.doc.err != nil || data.doc.told != "" {
 		return sayOr(true, data, ""), nil
 	}
 	return deliver(in, noChoices(), noChoices())
@@ -147,8 +148,8 @@ func submit(in actor.Interaction, doc, data value) (Verdict, error) {
 	}
 	in.Kind = actor.KindReason
 	in.Reason = reason(data)
-	if data.doc.err != nil {
-		return malformed(data.doc.err), nil
+	if data.doc.err != nil || data.doc.told != "" {
+		return sayOr(false, data, data.doc.told), nil
 	}
 	return deliverTo(c, in)
 }
@@ -216,7 +217,7 @@ func reason(data value) string {
 		}
 		for _, in := range inputs {
 			if in.field("custom_id").optText(MaxCustomID) == reasonField {
-				return in.field("value").text(maxReason)
+				return in.field("value").typed(reasonField, maxReason)
 			}
 		}
 	}

@@ -26,6 +26,7 @@ const (
 	sayPrivate   = "Holdfast works in a server's channels only, where it was installed for the server."
 	sayGuild     = "This Holdfast does not serve this server. Whoever runs it can add the server to `allowed_guilds`."
 	sayUnknown   = "I do not know this command. The list of commands may be older than I am: try again in a minute."
+	sayBlank     = "There is nothing in the prompt. Say what to do, or ask something."
 	sayComponent = "I do not know this button any more."
 	sayForeign   = "This button belongs to another server."
 	sayLate      = "Not accepted, nothing was started. Please try again."

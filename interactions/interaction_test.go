@@ -220,6 +220,45 @@ func TestGuildNotAllowed(t *testing.T) {
 	}
 }
 
+// What a person typed is never a 400: Discord would show that person "The application did not respond".
+func TestWhatPeopleTypeIsAnswered(t *testing.T) {
+	type option = map[string]any
+	command := func(name string, options ...any) []byte {
+		return mutate(t, askBody, "data", option{"id": "1", "type": 1, "name": name, "options": options})
+	}
+	sub := func(options ...any) option { return option{"name": "budget", "type": 1, "options": options} }
+	long := func(n int) string { return strings.Repeat("é", n) }
+	reason := mutate(t, modalBody, "data", option{"custom_id": "w" + cardID, "components": []any{
+		option{"type": 18, "component": option{"type": 4, "custom_id": "reason", "value": long(501)}}}})
+	for name, c := range map[string]struct {
+		body []byte
+		say  string
+	}{
+		"blank prompt":      {command("ask", option{"name": "prompt", "type": 3, "value": " \n"}), "nothing in the prompt"},
+		"no-break spaces":   {command("ask", option{"name": "prompt", "type": 3, "value": "\u00a0\u2003"}), "nothing in the prompt"},
+		"no prompt":         {command("ask"), "nothing in the prompt"},
+		"prompt too long":   {command("ask", option{"name": "prompt", "value": long(6001)}), "`prompt` takes at most 6000 characters"},
+		"model too long":    {command("ask", option{"name": "prompt", "value": "x"}, option{"name": "model", "value": long(101)}), "`model` takes at most 100"},
+		"conversation":      {command("resume", option{"name": "conversation", "value": long(101)}), "`conversation` takes at most 100"},
+		"option of another": {command("workspace", sub(option{"name": "tokens", "value": long(101)})), "`tokens` takes at most 100"},
+		"reason":            {reason, "`reason` takes at most 500"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := decide(t, signed(c.body), c.body)
+			if v.Reply == nil || v.Reply.Status != 200 || len(v.Deliver) != 0 {
+				t.Fatalf("verdict %+v, want a whisper", v)
+			}
+			if s := as[shown](t, v.Reply.Body); s.Type != callbackMessage || s.Data.Flags != flagEphemeral || !strings.Contains(s.Data.Content, c.say) {
+				t.Errorf("shown %+v, want %q", s, c.say)
+			}
+		})
+	}
+	long6k := mutate(t, completeBody, "data.options", []any{option{"name": "conversation", "type": 3, "value": long(6001), "focused": true}})
+	if v := decide(t, signed(long6k), long6k); v.Reply == nil || as[shown](t, v.Reply.Body).Type != callbackChoices {
+		t.Errorf("a long query: %+v, want no choices", v)
+	}
+}
+
 // Everything that is wrong and stays wrong is 400 with an error body.
 func TestMalformed(t *testing.T) {
 	bodies := map[string][]byte{
@@ -232,9 +271,7 @@ func TestMalformed(t *testing.T) {
 		"permissions no number":    mutate(t, askBody, "member.permissions", "all"),
 		"no data":                  mutate(t, askBody, "data", nil),
 		"data is a list":           mutate(t, askBody, "data", []any{}),
-		"no prompt":                mutate(t, askBody, "data.options", []any{}),
-		"blank prompt":             mutate(t, askBody, "data.options", []any{map[string]any{"name": "prompt", "type": 3, "value": " \n"}}),
-		"prompt too long":          mutate(t, askBody, "data.options", []any{map[string]any{"name": "prompt", "value": strings.Repeat("é", 6001)}}),
+		"prompt beyond Discord's":  mutate(t, askBody, "data.options", []any{map[string]any{"name": "prompt", "value": strings.Repeat("é", 10_001)}}),
 		"attachment not resolved":  mutate(t, askBody, "data.options", []any{map[string]any{"name": "prompt", "value": "x"}, map[string]any{"name": "attachment", "value": "1"}}),
 		"modal without its reason": mutate(t, modalBody, "data.custom_id", "w"+cardID),
 		"custom_id too long":       mutate(t, buttonBody, "data.custom_id", strings.Repeat("a", 101)),

@@ -13,6 +13,7 @@ import (
 const (
 	maxDepth  = 64     // nesting of JSON
 	maxValues = 60_000 // values and keys of a document: more would cost a call more fuel than its bytes pay for
+	maxTyped  = 10_000 // characters that a person can type into one field of Discord's, generously
 	maxList   = 1000   // items of a list whose length the platform does not bound
 )
 
@@ -28,7 +29,10 @@ type value struct {
 	v    any // nil (absent or null), bool, string, json.Number, []any or map[string]any
 }
 
-type document struct{ err *errs.Error }
+type document struct {
+	err  *errs.Error
+	told string // what a person did wrong, to be said to that person; "" for nothing. The payload is in order then
+}
 
 // parse decodes one JSON value. Text that is not valid Unicode (a lone surrogate, bad UTF-8) becomes U+FFFD.
 func parse(body []byte) (value, *errs.Error) {
@@ -176,6 +180,23 @@ func (v value) optText(limit int) string {
 		return ""
 	}
 	return v.text(limit)
+}
+
+// typed is what a person typed into the field called name; "" when it is absent.
+func (v value) typed(name string, limit int) string {
+	s := v.optText(maxTyped)
+	if utf8.RuneCountInString(s) > limit {
+		v.tell(fmt.Sprintf("The field `%s` takes at most %d characters; these are %d.", name, limit, utf8.RuneCountInString(s)))
+		return ""
+	}
+	return s
+}
+
+// tell keeps the first thing that a person did wrong.
+func (v value) tell(text string) {
+	if v.doc.told == "" {
+		v.doc.told = text
+	}
 }
 
 // id is a snowflake that must be there.
