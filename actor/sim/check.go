@@ -20,10 +20,11 @@ type book struct {
 	results map[int64]int
 	settled map[int64]bool
 	decided map[int64]bool
+	bills   map[string]bill // of the model calls, when there is a budget
 }
 
 func newBook() book {
-	return book{results: map[int64]int{}, settled: map[int64]bool{}, decided: map[int64]bool{}}
+	return book{results: map[int64]int{}, settled: map[int64]bool{}, decided: map[int64]bool{}, bills: map[string]bill{}}
 }
 
 func (s *space) query(sql string, args ...any) []store.Row {
@@ -75,6 +76,7 @@ func (s *space) check(kind string, data any, res *actor.Result, attempt int) {
 	if entry > b.entry {
 		s.checkEntries(entry)
 	}
+	s.checkBills(data, res)
 	for _, t := range res.Trace {
 		switch t.Name {
 		case actor.PointDecision:

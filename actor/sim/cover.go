@@ -119,6 +119,7 @@ var coverTrace = map[string]string{
 	"event.rejected":        "F35 an event is rejected at its fourth attempt",
 	"generation.stale":      "F05 a late answer is dropped",
 	"generation.retried":    "F26 a provider's trouble is waited for",
+	"budget.refused":        "F27 refused before the call",
 	"generation.orphaned":   "F27 a crashed call is settled at its reservation",
 	"original.lost":         "F24 @original is given up for a message of our own",
 	"delivery.adopted":      "F04 looked up and found",

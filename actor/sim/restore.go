@@ -76,6 +76,7 @@ func (s *space) reopenBook() {
 	s.book = newBook()
 	s.book.now, s.book.offset = parse(s.one(`SELECT value FROM meta WHERE key = 'now_max'`)), parse(s.one(`SELECT value FROM meta WHERE key = 'offset'`))
 	s.book.entry = parse(s.one(`SELECT max(id) FROM entry`))
+	s.reopenBills()
 	for _, r := range s.query(`SELECT task FROM entry WHERE kind IN ('tool_result','interrupted')`) {
 		s.book.results[r.Int(0)]++
 	}

@@ -55,6 +55,7 @@ type space struct {
 	unsure bool
 	told   map[int64]bool // tasks whose result has left the workspace's own runner
 	book   book
+	budget actor.Budget
 }
 
 var config = actor.Config{
@@ -68,7 +69,8 @@ func newSpace(w *world, name string, i int) *space {
 	s.conn = &faultyConn{db: s.db, poison: map[string]bool{}}
 	s.boot()
 	yes := true
-	s.configure(actor.Settings{Policy: json.RawMessage(usualPolicy), SelfApprove: &yes,
+	s.budget = w.budgets()
+	s.configure(actor.Settings{Policy: json.RawMessage(usualPolicy), SelfApprove: &yes, Budget: &s.budget,
 		ApprovalExpiryMS: []int64{0, 40_000, 120_000}[w.pick("setup", 3)],
 		Members:          []actor.Member{{User: maya, Roles: []string{"admin"}}, {User: sam, Roles: []string{"member"}}}})
 	s.runners = []*runner{newRunner(s, "box"), newRunner(s, "rival")}
@@ -204,6 +206,7 @@ func (s *space) commit(kind string, data any, res *actor.Result, attempt int) bo
 	case w.chance("uncertain-commit", 0.002): // its outcome is uncertain: the instance is dropped (spec 3.1, rule 5)
 		if w.pick("uncertain", 2) == 0 {
 			s.db.commit()
+			s.checkBills(data, res)
 		} else {
 			s.db.rollback()
 		}
