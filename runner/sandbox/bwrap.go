@@ -26,8 +26,9 @@ type Bwrap struct {
 	limits  Limits
 	shared  []Mount
 	path    string
-	noUsers bool // the program knows --disable-userns (0.8)
-	sized   bool // and --size (0.6)
+	noUsers bool   // the program knows --disable-userns (0.8)
+	sized   bool   // and --size (0.6)
+	held    func() // of tests: called while a command is held back
 }
 
 // Config says what all commands of a sandbox have in common.
@@ -202,22 +203,28 @@ func (b *Bwrap) environment() []string {
 	return append(env, modules)
 }
 
-// Start runs a command in a new sandbox. The command is held back until its limits and its pid file are in place.
+// Start runs a command in a new sandbox. The command is held back until its limits and its pid file are in place. The
+// sandbox itself keeps the other end open of the pipe on which it waits (--sync-fd): when this process dies first, the
+// wait does not end, and nothing is executed without limits; the guard then ends it.
 func (b *Bwrap) Start(c Command) (Process, error) {
 	if err := checkCommand(c); err != nil {
 		return nil, err
 	}
 	p := newProcess(filepath.Join(b.data, "run", c.Name), b.limits, c.Dir)
+	var err error
+	if p.guard, err = theGuard(); err != nil {
+		return nil, err
+	}
 	files, err := b.startFiles(c)
 	if err != nil {
 		return nil, err
 	}
 	defer files.closeTheirs()
-	cmd := exec.Command(b.program, append([]string{"--args", "3", "--json-status-fd", "4", "--block-fd", "5", "--"}, c.Argv...)...)
+	cmd := exec.Command(b.program, append([]string{"--args", "3", "--json-status-fd", "4", "--block-fd", "5", "--sync-fd", "6", "--"}, c.Argv...)...)
 	cmd.Env = []string{}
 	cmd.Dir = "/"
 	cmd.Stdout, cmd.Stderr = c.Stdout, c.Stderr
-	cmd.ExtraFiles = []*os.File{files.args, files.statusW, files.blockR}
+	cmd.ExtraFiles = []*os.File{files.args, files.statusW, files.blockR, files.blockW}
 	if files.filter != nil {
 		cmd.ExtraFiles = append(cmd.ExtraFiles, files.filter)
 	}
@@ -231,6 +238,9 @@ func (b *Bwrap) Start(c Command) (Process, error) {
 		files.closeOurs()
 		_, _ = p.Wait()
 		return nil, err
+	}
+	if b.held != nil {
+		b.held()
 	}
 	_, err = files.blockW.Write([]byte{1})
 	files.blockW.Close()
@@ -285,7 +295,7 @@ func (b *Bwrap) startFiles(c Command) (f startFiles, err error) {
 		if f.filter, err = memFile("filter", filter); err != nil {
 			return f, err
 		}
-		args = append(args, "--seccomp", "6")
+		args = append(args, "--seccomp", "7")
 	}
 	if f.args, err = memFile("args", []byte(strings.Join(args, "\x00")+"\x00")); err != nil {
 		return f, err

@@ -31,6 +31,7 @@ type process struct {
 	mark    string // value of markName in the environment of everything the call started, without a sandbox
 	cmd     *exec.Cmd
 	inner   *pid // first process inside bubblewrap, nil without
+	guard   *guard
 	groups  group
 	finish  func() error
 
@@ -73,6 +74,9 @@ func (p *process) start(cmd *exec.Cmd) error {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
+		if err == nil {
+			p.guard.add(cmd.Process.Pid)
+		}
 		started <- err
 		if err != nil {
 			return
@@ -95,6 +99,7 @@ func (p *process) reap() {
 	p.dead = true
 	_ = unix.Kill(-pid, unix.SIGKILL)
 	p.mu.Unlock()
+	p.guard.drop(pid) // while the number is still its own
 	_ = p.cmd.Wait()
 	p.code = exitCode(p.cmd.ProcessState)
 }
