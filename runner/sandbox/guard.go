@@ -4,10 +4,13 @@ package sandbox
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // guard outlives this process by a moment. Bubblewrap's first child has no parent-death signal before it executes
@@ -39,7 +42,12 @@ func newGuard() (*guard, error) {
 	cmd := exec.Command("/bin/sh", "-c", guardScript)
 	cmd.Env, cmd.Dir, cmd.Stdin = []string{}, "/", r
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what ends this process's group must not end it
-	if err := cmd.Start(); err != nil {
+	// Files that this process inherited itself are not marked: the guard would keep them open.
+	err = unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
 		w.Close()
 		return nil, fmt.Errorf("start the guard: %w", err)
 	}
