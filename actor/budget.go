@@ -96,19 +96,19 @@ func refusal(whose string, limit, used Limit, most charge) string {
 			whose, render.Thousands(limit.Tokens), render.Thousands(used.Tokens), render.Thousands(most.tokens()))
 	case limit.Micros > 0 && used.Micros+most.Micros > limit.Micros:
 		return fmt.Sprintf("The budget of %s is %s a day; %s are used or reserved, and the next model call may cost up to %s.",
-			whose, dollars(limit.Micros), dollars(used.Micros), dollars(most.Micros))
+			whose, Dollars(limit.Micros), Dollars(used.Micros), Dollars(most.Micros))
 	}
 	return ""
 }
 
 // against shows what is spent beside its limit.
 func against(used, limit Limit) string {
-	tokens, money := render.Thousands(used.Tokens)+" tokens", dollars(used.Micros)
+	tokens, money := render.Thousands(used.Tokens)+" tokens", Dollars(used.Micros)
 	if limit.Tokens > 0 {
 		tokens = fmt.Sprintf("%s of %s tokens", render.Thousands(used.Tokens), render.Thousands(limit.Tokens))
 	}
 	if limit.Micros > 0 {
-		money += " of " + dollars(limit.Micros)
+		money += " of " + Dollars(limit.Micros)
 	}
 	return tokens + " · " + money
 }
@@ -119,7 +119,7 @@ func (l Limit) String() string {
 		parts = append(parts, render.Thousands(l.Tokens)+" tokens")
 	}
 	if l.Micros > 0 {
-		parts = append(parts, dollars(l.Micros))
+		parts = append(parts, Dollars(l.Micros))
 	}
 	if len(parts) == 0 {
 		return "no limit"
@@ -127,13 +127,13 @@ func (l Limit) String() string {
 	return strings.Join(parts, " and ") + " a day"
 }
 
-// dollars writes micro-dollars exactly, with at least the cents: $5.00, $0.0312.
-func dollars(micros int64) string {
+// Dollars writes micro-dollars exactly, with at least the cents: $5.00, $0.0312.
+func Dollars(micros int64) string {
 	fraction := strings.TrimRight(fmt.Sprintf("%06d", micros%1_000_000), "0")
 	return fmt.Sprintf("$%s.%s", render.Thousands(micros/1_000_000), fraction+"00"[min(len(fraction), 2):])
 }
 
-// parseDollars reads what dollars writes, and the same without "$" and "," or with fewer decimals, as micro-dollars.
+// parseDollars reads what Dollars writes, and the same without "$" and "," or with fewer decimals, as micro-dollars.
 func parseDollars(s string) (int64, bool) {
 	whole, fraction, point := strings.Cut(strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(s), "$"), ",", ""), ".")
 	if !digits(whole, 10) || point && !digits(fraction, 6) {

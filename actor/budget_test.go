@@ -281,8 +281,8 @@ func FuzzDollars(f *testing.F) {
 		if !ok {
 			return
 		}
-		if back, ok := parseDollars(dollars(n)); !ok || back != n || n < 0 {
-			t.Errorf("%q is %d, shown as %s, which is %d", s, n, dollars(n), back)
+		if back, ok := parseDollars(Dollars(n)); !ok || back != n || n < 0 {
+			t.Errorf("%q is %d, shown as %s, which is %d", s, n, Dollars(n), back)
 		}
 	})
 }

@@ -55,7 +55,7 @@ func (a app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(
 		a.runCmd(), a.edgeCmd(), a.runnerCmd(), a.playgroundCmd(),
-		a.statusCmd(), a.jobsCmd(), a.jobCmd(),
+		a.statusCmd(), a.jobsCmd(), a.jobCmd(), a.usageCmd(),
 		a.reviewCmd(), a.backupCmd(), a.restoreCmd(),
 		a.policyCmd(), a.registerCmd(), a.tokenCmd(), a.configCmd(), a.versionCmd(),
 	)

@@ -38,7 +38,7 @@ func TestRegister(t *testing.T) {
 	server := httptest.NewServer(d)
 	defer server.Close()
 	r := registrar{api: server.URL, application: "1", token: config.NewSecret("token"), http: server.Client()}
-	want := "added      /ask|added      /resume|changed    /stop|removed    /old"
+	want := "added      /ask|added      /resume|changed    /stop|added      /usage|added      /workspace|removed    /old"
 	for _, dry := range []bool{true, false} {
 		lines, err := r.register(t.Context(), dry)
 		if err != nil || strings.Join(lines, "|") != want {
@@ -49,7 +49,7 @@ func TestRegister(t *testing.T) {
 		t.Errorf("%d writes, the last to %s", d.puts, d.path)
 	}
 	lines, err := r.register(t.Context(), false)
-	if err != nil || d.puts != 1 || strings.Join(lines, "|") != "unchanged  /ask|unchanged  /resume|unchanged  /stop" {
+	if err != nil || d.puts != 1 || strings.Join(lines, "|") != "unchanged  /ask|unchanged  /resume|unchanged  /stop|unchanged  /usage|unchanged  /workspace" {
 		t.Errorf("a second time: %q %v, %d writes", lines, err, d.puts)
 	}
 	r.guild = "7"
