@@ -145,7 +145,8 @@ func at(url string, list []request) []request {
 
 // metrics reads the numbers that a self-hosted edge shows, by name with labels as they are written there.
 func (e *edge) metrics(ctx context.Context) (map[string]float64, error) {
-	_, body, err := e.admin.do(ctx, request{method: "GET", url: e.url + "/metrics", header: http.Header{}})
+	_, body, err := e.admin.do(ctx, request{method: "GET", url: e.url + "/metrics",
+		header: http.Header{"Authorization": {"Bearer " + token("operator", "bench", "read")}}})
 	if err != nil {
 		return nil, err
 	}

@@ -4,11 +4,13 @@ import (
 	"crypto/hmac"
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"holdfast/actor/errs"
 	"holdfast/interactions"
 )
 
@@ -95,3 +97,17 @@ func (h *Host) caller(r *http.Request, body []byte) *interactions.Caller {
 
 // Caller finds who holds the bearer token of a request; nil for nobody.
 func (h *Host) Caller(r *http.Request) *interactions.Caller { return h.caller(r, nil) }
+
+// only lets operators through who have the role.
+func (h *Host) only(role string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch c := h.Caller(r); {
+		case c == nil:
+			h.reply(w, failed(http.StatusUnauthorized, errs.New(errs.Unauthorized, "There is no valid key in this request.")))
+		case c.Kind != KindOperator || !slices.Contains(c.Roles, role):
+			h.reply(w, failed(http.StatusForbidden, errs.New(errs.Unauthorized, "This key may not do that.").WithHint("It takes an operator's key with the role %s.", role)))
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}

@@ -22,9 +22,9 @@ func (h *Host) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
 	mux.HandleFunc("GET /readyz", h.ready)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(h.metrics.registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", h.only(interactions.RoleRead, promhttp.HandlerFor(h.metrics.registry, promhttp.HandlerOpts{})))
 	mux.HandleFunc("GET /v1/workspaces/{guild}/{workspace}/runner", h.runner)
-	mux.HandleFunc("POST /v1/backup", h.backUp)
+	mux.Handle("POST /v1/backup", h.only(interactions.RoleAdmin, http.HandlerFunc(h.backUp)))
 	mux.Handle("/", api.Handler(h))
 	return h.guard(mux)
 }

@@ -199,7 +199,7 @@ func TestWhatRouteGets(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d", path, status, body, want)
 		}
 	}
-	if _, body := s.do("GET", "/metrics", ""); !strings.Contains(body, `holdfast_http_requests_total{status="409"} 1`) {
+	if _, body := s.operator("GET", "/metrics", ""); !strings.Contains(body, `holdfast_http_requests_total{status="409"} 1`) {
 		t.Errorf("metrics:\n%s", body)
 	}
 	if status, _ := s.do("POST", "/t/"+ws, strings.Repeat(" ", 1<<20+1)); status != 413 {
@@ -274,5 +274,32 @@ func TestMalformedRequests(t *testing.T) {
 	}
 	if _, err := os.Stat(s.opts.Data); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestWhoMayReadMetrics(t *testing.T) {
+	s := open(t, "")
+	for name, c := range map[string]struct {
+		kind, subject string
+		roles         []string
+		status        int
+	}{
+		"a reader":                     {KindOperator, "prometheus", []string{"read"}, 200},
+		"an operator without the role": {KindOperator, "ann", []string{"approve"}, 403},
+		"a runner":                     {KindRunner, "1/a", nil, 403},
+	} {
+		key, err := Token(testSecret, c.kind, c.subject, c.roles, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, body := s.do("GET", "/metrics", "", "Authorization", "Bearer "+key)
+		if status != c.status || strings.Contains(body, "holdfast_backlog") != (c.status == 200) {
+			t.Errorf("%s: %d %.200s, want %d", name, status, body, c.status)
+		}
+	}
+	for path, want := range map[string]int{"/metrics": 401, "/healthz": 200, "/readyz": 200} {
+		if status, body := s.do("GET", path, ""); status != want {
+			t.Errorf("%s of nobody: %d %s, want %d", path, status, body, want)
+		}
 	}
 }
