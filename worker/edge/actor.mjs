@@ -6,7 +6,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { COMMIT } from "./core.mjs";
 import { core } from "./instance.mjs";
-import { deployment, randomHex, unhex } from "./config.mjs";
+import { deployment, hex, randomHex } from "./config.mjs";
 import { execute } from "./sql.mjs";
 import { failure, fault, refusal, reply, unavailable } from "./answer.mjs";
 import { MAX_EVENT, envelope, parseResult } from "./event.mjs";
@@ -22,6 +22,9 @@ const WAKE_AGAIN = 30_000;
 
 // ROLLED_BACK leaves a transaction that must not be committed.
 const ROLLED_BACK = Symbol("rolled back");
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 
 class Actor extends DurableObject {
   #owner = randomHex(16);
@@ -121,11 +124,11 @@ class Actor extends DurableObject {
   // #transact runs the core once. It gives {answer}, with code when that is a refusal of the core, or {error} for a crash.
   #transact(event, full) {
     const now = Date.now();
-    const entropy = randomHex(32);
-    const input = new TextEncoder().encode(envelope({ ...event, now, entropy }, this.deploy, full));
+    const entropy = crypto.getRandomValues(new Uint8Array(32));
+    const input = encoder.encode(envelope({ ...event, now, entropy: hex(entropy) }, this.deploy, full));
     if (input.length > MAX_EVENT) return { answer: failure("invalid", "That is too long.") };
     this.tally.events[event.type] = (this.tally.events[event.type] ?? 0) + 1;
-    const call = this.#commit(input, { now, entropy: unhex(entropy) });
+    const call = this.#commit(input, { now, entropy });
     if (call.sql) {
       console.error("actor.sql.failed", this.name, event.type, event.id, call.sql);
       return { answer: unavailable("The database does not answer.") };
@@ -155,7 +158,7 @@ class Actor extends DurableObject {
         const { rc, output, error } = core.call("handle", input, { now, entropy, sql });
         call.error = error;
         if (rc !== COMMIT || call.sql) {
-          call.output = output && new TextDecoder().decode(output);
+          call.output = output && decoder.decode(output);
           throw ROLLED_BACK;
         }
         const result = this.#parse(call, output);

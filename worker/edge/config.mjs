@@ -125,9 +125,13 @@ async function sha256(text) {
   return hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
 }
 
+const HEX = Array.from({ length: 256 }, (_, b) => b.toString(16).padStart(2, "0"));
+
 // hex writes bytes in hexadecimal.
 export function hex(bytes) {
-  return Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
+  let text = "";
+  for (const b of bytes) text += HEX[b];
+  return text;
 }
 
 // unhex reads what hex wrote, or gives null.

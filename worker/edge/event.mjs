@@ -13,10 +13,12 @@ export function envelope({ id, type, attempt, now, entropy, owner, sockets, dead
   return `${JSON.stringify(head).slice(0, -1)},"config":${config}${tail}}`;
 }
 
+const strict = new TextDecoder("utf-8", { fatal: true });
+
 // parseResult reads an actor.Result: {reply, body, alarm, points, effects}. body is the raw text of the reply's body;
 // each effect has beside its fields raw, the raw text of its members. It throws when it is none.
 export function parseResult(bytes) {
-  const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  const text = strict.decode(bytes);
   const result = JSON.parse(text);
   const { reply, alarm = null, effects, trace } = result;
   if (alarm !== null && !(Number.isSafeInteger(alarm) && alarm > 0)) throw new Error("an alarm that is no time");

@@ -6,6 +6,7 @@ import { stub } from "./actors.mjs";
 import { deployment } from "./config.mjs";
 import { failure, fault, respond, unavailable } from "./answer.mjs";
 import { route } from "./route.mjs";
+import { signer } from "./signer.mjs";
 import { deliver } from "./deliver.mjs";
 import { workspaces } from "./resolve.mjs";
 import * as operator from "./operator.mjs";
@@ -44,7 +45,8 @@ async function serve(request, env, ctx) {
   if (body === null) return respond(failure("invalid", `A body has at most ${MAX_BODY} bytes.`, "", 413));
   const caller = await identify(request, body, deploy);
   if (caller !== null && operator.takes(request, url)) return operate(request, caller, env, ctx, deploy);
-  const verdict = route(request, url, body, caller, deploy);
+  const signed = url.pathname === "/interactions" ? await signer(deploy.config.public_keys, request.headers, body) : "";
+  const verdict = route(request, url, body, caller, signed, deploy);
   return respond(verdict.answer ?? (await deliver(verdict, env, ctx)));
 }
 
@@ -82,7 +84,9 @@ async function connect(request, env, deploy, workspace) {
 
 // read takes a request's body, or gives null when it is too long.
 async function read(request) {
-  if (Number(request.headers.get("content-length") ?? 0) > MAX_BODY) return null;
+  const length = request.headers.get("content-length");
+  if (Number(length ?? 0) > MAX_BODY) return null;
+  if (length !== null) return request.bytes(); // which HTTP holds it to
   const body = new Uint8Array(MAX_BODY);
   let n = 0;
   for await (const chunk of request.body ?? []) {

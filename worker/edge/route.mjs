@@ -6,39 +6,45 @@ import { errorReply } from "./sql.mjs";
 import { fault, refusal, reply } from "./answer.mjs";
 import * as raw from "./raw.mjs";
 
-// Headers that the core need not and must not see.
-const HIDDEN = new Set(["authorization", "cookie", "x-holdfast-key", "x-holdfast-timestamp", "x-holdfast-signature"]);
+// Headers that the core reads.
+const HEADERS = ["x-signature-timestamp", "x-signature-ed25519"];
 
-// route gives the verdict on a request: {answer} when it needs no actor; else mode, deliver, deadline, late, withdraw
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const misuse = () => errorReply("misuse", "no database here");
+
+// route gives the verdict on a request, which signed is the signing key of ("": unknown): {answer} when it needs no actor; else mode, deliver, deadline, late, withdraw
 // and unbound as in interactions.Verdict, with replies made into answers and data as raw JSON.
-export function route(request, url, body, caller, deploy) {
-  const input = encode(request, url, body, caller, deploy);
-  const world = () => ({ now: Date.now(), entropy: crypto.getRandomValues(new Uint8Array(32)), sql: () => errorReply("misuse", "no database here") });
+export function route(request, url, body, caller, signed, deploy) {
+  const now = Date.now();
+  const input = encode(now, request, url, body, caller, signed, deploy);
+  const world = () => ({ now, entropy: crypto.getRandomValues(new Uint8Array(32)), sql: misuse });
   let call = core.call("route", input, world());
   if (call.error) call = core.call("route", input, world()); // once more, in a fresh instance
-  if (call.rc === ROLL_BACK) return { answer: refusal(new TextDecoder().decode(call.output)) };
+  if (call.rc === ROLL_BACK) return { answer: refusal(decoder.decode(call.output)) };
   if (call.rc !== COMMIT) {
     console.error("front.route.crashed", String(call.error));
     return { answer: fault() };
   }
   try {
-    return read(new TextDecoder().decode(call.output));
+    return read(decoder.decode(call.output));
   } catch (error) {
     console.error("front.route.failed", String(error));
     return { answer: fault() };
   }
 }
 
-function encode(request, url, body, caller, deploy) {
+function encode(now, request, url, body, caller, signed, deploy) {
   const head = JSON.stringify({
-    now: Date.now(),
+    now,
     method: request.method,
     path: url.pathname,
-    query: Object.fromEntries([...url.searchParams].reverse()), // the first of a name counts
-    headers: Object.fromEntries([...request.headers].filter(([name]) => !HIDDEN.has(name))),
+    query: url.search === "" ? undefined : Object.fromEntries([...url.searchParams].reverse()), // the first of a name counts
+    headers: Object.fromEntries(HEADERS.map((name) => [name, request.headers.get(name) ?? undefined])),
     caller: caller === null ? undefined : { kind: caller.kind, subject: caller.subject, roles: caller.roles },
+    signer: signed || undefined,
   });
-  const line = new TextEncoder().encode(`${head.slice(0, -1)},"config":${deploy.json}}\n`);
+  const line = encoder.encode(`${head.slice(0, -1)},"config":${deploy.json}}\n`);
   const input = new Uint8Array(line.length + body.length);
   input.set(line);
   input.set(body, line.length);

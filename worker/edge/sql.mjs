@@ -44,8 +44,9 @@ export function execute(storage, request, count, failed) {
 // JavaScript number does not.
 export function parseRequest(bytes) {
   const r = new Reader(bytes);
-  const sql = r.text(r.u32());
-  if (encoder.encode(sql).length > MAX_SQL) throw new Refused("toobig", `statement over ${MAX_SQL} bytes`);
+  const length = r.u32();
+  if (length > MAX_SQL) throw new Refused("toobig", `statement over ${MAX_SQL} bytes`);
+  const sql = r.text(length);
   const n = r.u32();
   if (n > MAX_PARAMS) throw new Refused("toobig", `${n} parameters, at most ${MAX_PARAMS}`);
   const args = [];

@@ -42,7 +42,7 @@ func route(in []byte) ([]byte, int) {
 		return fail(errs.New(errs.Invalid, "%v", err))
 	}
 	switch req.Path {
-	case "/do/echo":
+	case "/do/echo", "/interactions":
 		b, _ := json.Marshal(map[string]any{"reply": map[string]any{"status": 200, "body": json.RawMessage(head)}})
 		return output(b)
 	case "/do/fail":
