@@ -56,6 +56,9 @@ func (a app) root() *cobra.Command {
 	root.AddCommand(
 		a.runCmd(), a.edgeCmd(), a.runnerCmd(), a.playgroundCmd(),
 		a.statusCmd(), a.jobsCmd(), a.jobCmd(), a.usageCmd(),
+		a.decisionCmd("approve", "Approve what a job waits for, as its card's button does"),
+		a.decisionCmd("deny", "Deny what a job waits for, and say why"),
+		a.decisionCmd("stop", "Stop a job's turn"),
 		a.reviewCmd(), a.backupCmd(), a.restoreCmd(),
 		a.policyCmd(), a.registerCmd(), a.tokenCmd(), a.configCmd(), a.versionCmd(),
 	)
