@@ -121,6 +121,7 @@ func TestF27_ACrashedCallStaysAtItsReservationAndItsRetryIsGated(t *testing.T) {
 			w.run(60_000)
 			w.want("state", w.one(`SELECT state FROM submission`), tt.state)
 			w.want("calls", fmt.Sprint(w.calls), tt.calls)
+			w.want("of the turn", w.one(`SELECT tokens || ' ' || micros FROM turn`), w.totals())
 			w.want("the crashed call", w.one(`SELECT state || ' ' || (input + output) FROM usage ORDER BY id LIMIT 1`), fmt.Sprint("settled ", most))
 		})
 	}

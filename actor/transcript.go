@@ -20,7 +20,7 @@ const defaultMaxOutput = 4096
 // modelRequest builds the next request from committed rows only (spec 5.1).
 func (w *work) modelRequest(c conversation, m Model) model.Request {
 	out := m.MaxOutput
-	if out == 0 {
+	if out <= 0 {
 		out = defaultMaxOutput
 	}
 	return model.Request{

@@ -72,10 +72,13 @@ func (w *work) settleUsage(t task, o Outcome, a model.Answer, f *model.Failure) 
 	w.tx.Exec(`UPDATE turn SET tokens = tokens + ?, micros = micros + ? WHERE id = ?`, real.tokens(), real.Micros, b.Turn)
 }
 
-// settleLost settles calls whose outcome nobody will tell: at their reservation, which the totals hold already. Where
-// says which rows.
+// settleLost settles calls whose outcome nobody will tell: at their reservation, which the day's totals hold already and
+// the turn's do not. Where says which rows.
 func (w *work) settleLost(where string, args ...any) {
 	if !mutant("a crashed call costs nothing") {
+		w.tx.Exec(`UPDATE turn SET tokens = turn.tokens + lost.tokens, micros = turn.micros + lost.micros FROM (
+			SELECT turn, sum(input + output) AS tokens, sum(micros) AS micros FROM usage WHERE state = 'reserved' AND `+where+` GROUP BY turn) AS lost
+			WHERE turn.id = lost.turn`, args...)
 		w.tx.Exec(`UPDATE usage SET state = 'settled' WHERE state = 'reserved' AND `+where, args...)
 		return
 	}
