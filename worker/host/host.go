@@ -182,10 +182,21 @@ func (h *Host) Drain(ctx context.Context) error {
 	}
 	select {
 	case <-h.quiet:
-		return nil
 	case <-h.dead:
-		return errors.New("drain: the host has ended")
 	case <-ctx.Done():
+	}
+	return h.drained(ctx)
+}
+
+// drained says how Drain ended. Of a host that is dead nothing is known: it may be quiet because it dropped its work.
+func (h *Host) drained(ctx context.Context) error {
+	if h.isDead() {
+		return errors.New("drain: the host has ended")
+	}
+	select {
+	case <-h.quiet:
+		return nil
+	default:
 		return fmt.Errorf("drain: %w", context.Cause(ctx))
 	}
 }

@@ -184,6 +184,23 @@ func TestKillAtEachPoint(t *testing.T) {
 	}
 }
 
+func TestDrainSaysTheSameEachTime(t *testing.T) {
+	s := open(t, "")
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	for range 50 {
+		if err := s.Drain(over); err != nil { // it is quiet: that the time is over too does not matter
+			t.Fatalf("a quiet host: %v", err)
+		}
+	}
+	s.Kill()
+	for range 50 {
+		if err := s.Drain(context.Background()); err == nil {
+			t.Fatal("a dead host passes for drained")
+		}
+	}
+}
+
 func TestDrainFinishesWhatWasAccepted(t *testing.T) {
 	release, arrived := make(chan struct{}), make(chan struct{})
 	srv := remote(t, func(http.ResponseWriter, *http.Request) { close(arrived); <-release })
