@@ -50,12 +50,12 @@ class Actor extends DurableObject {
     return answer;
   }
 
-  // counters tells what this object did since it was made, for tests.
   // reset ends this object as a deploy does, in a test build.
   reset() {
     rig.reset(this.ctx);
   }
 
+  // counters tells what this object did since it was made, for tests.
   counters() {
     return this.tally;
   }
