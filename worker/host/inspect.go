@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"holdfast/worker/host/sqlite"
 )
 
 // inspect looks at each database as the process starts, so that an operator learns of damage from the start and not
@@ -27,10 +29,28 @@ func (h *Host) inspect() {
 			if bytes.HasPrefix(found, []byte(shut)) {
 				h.wake(name) // perhaps it is sound again
 			}
-		} else if looksDamaged(path, h.opts.Key != nil) {
+		} else if looksDamaged(path, h.opts.Key != nil) || h.opts.Key != nil && h.misfits(name, path) {
 			h.wake(name)
 		}
 	}
+}
+
+// misfits says whether the key does not fit a database that nobody has open. Its header shows nothing.
+func (h *Host) misfits(name, path string) bool {
+	h.mu.Lock()
+	_, open := h.actors[name]
+	h.mu.Unlock()
+	if open {
+		return false // it has been found out already
+	}
+	db, err := sqlite.OpenWith(path, sqlite.Options{Key: h.opts.Key, Untouched: true})
+	if err != nil {
+		return isCorrupt(err)
+	}
+	if err := db.Close(); err != nil {
+		h.opts.Log.Error("host.inspect.failed", "actor", name, "err", err.Error())
+	}
+	return false
 }
 
 // sector is the unit of the encrypting file system, and the least size of a page.

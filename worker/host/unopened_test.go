@@ -108,6 +108,24 @@ func TestADatabaseThatDoesNotOpenIsDamagedLikeAnyOther(t *testing.T) {
 	}
 }
 
+// Encrypted, a file shows nothing of what it is: the start tries the key.
+func TestTheStartFindsAnotherKey(t *testing.T) {
+	key := func(o *Options) { o.Key = bytes.Repeat([]byte{1}, sqlite.KeySize) }
+	s := open(t, "", key)
+	s.must(ws, `{"trace":"x"}`)
+	s.must("workspace:1/b", `{"trace":"x"}`)
+	s.stop()
+	bad := replace(t, s.file(ws), func([]byte) []byte { return encrypted(t) })
+	s = open(t, s.opts.Data, key)
+	until(t, "the mark", func() bool { return s.marked(ws) })
+	if s.marked("workspace:1/b") {
+		t.Error("another workspace is marked")
+	}
+	s.must("workspace:1/b", `{"trace":"x"}`)
+	s.stop()
+	s.untouched(ws, bad)
+}
+
 // refusesAsDamaged checks what everybody is told of the workspace.
 func (s *site) refusesAsDamaged(key ed25519.PrivateKey) {
 	s.t.Helper()
