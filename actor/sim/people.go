@@ -47,6 +47,7 @@ func (p *people) schedule() {
 	p.deeds("stops", 2, w.day, p.stops)
 	p.deeds("resumes", 2, w.day, p.resumes)
 	p.deeds("completes", 1, w.day, p.completes)
+	p.deeds("administers", 2, w.day, p.administers)
 	p.deeds("operates", 3, w.day, p.operates)
 	p.deeds("deletes-answer", rare("deletes-answer", 3), w.day, p.deletesAnswer)
 }
