@@ -30,18 +30,31 @@ func (w *work) pump() {
 	}
 	acted := 0
 	for ; acted < limit; acted++ {
-		row, ok := w.tx.Row(`SELECT kind, id FROM (
-			SELECT 't' AS kind, id, due FROM task WHERE due IS NOT NULL AND due <= ?1
-			UNION ALL SELECT 'd', id, due FROM delivery WHERE due IS NOT NULL AND due <= ?1)
-			ORDER BY due, kind, id LIMIT 1`, w.now)
-		if !ok {
+		kind, id := w.earliest()
+		if kind == "" {
 			break
 		}
-		w.act(row.Str(0), row.Int(1))
+		w.act(kind, id)
 	}
 	if w.ev.Attempt > 1 && acted == 0 {
 		w.queueDue()
 	}
+}
+
+// earliest is the row that has been due for the longest time, "" when none is. Nearly always none is, which two looks
+// into indexes tell.
+func (w *work) earliest() (kind string, id int64) {
+	row, _ := w.tx.Row(`SELECT (SELECT min(due) FROM task WHERE due IS NOT NULL), (SELECT min(due) FROM delivery WHERE due IS NOT NULL)`)
+	task, delivery := !row.Null(0) && row.Int(0) <= w.now, !row.Null(1) && row.Int(1) <= w.now
+	switch {
+	case delivery && (!task || row.Int(1) <= row.Int(0)):
+		row, _ = w.tx.Row(`SELECT id FROM delivery WHERE due = ? ORDER BY id LIMIT 1`, row.Int(1))
+		return "d", row.Int(0)
+	case task:
+		row, _ = w.tx.Row(`SELECT id FROM task WHERE due = ? ORDER BY id LIMIT 1`, row.Int(0))
+		return "t", row.Int(0)
+	}
+	return "", 0
 }
 
 func (w *work) act(kind string, id int64) {

@@ -50,7 +50,7 @@ const ledger = `SELECT
 	(SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'now_max'),
 	coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'offset'), 0),
 	coalesce((SELECT max(id) FROM entry), 0),
-	coalesce((SELECT value FROM meta WHERE key = 'review'), '') IN ('restored', 'on', 'releasing'),
+	coalesce((SELECT value FROM meta WHERE key = 'review'), 'over') <> 'over',
 	(SELECT id FROM turn t WHERE t.ended_wall IS NULL AND NOT EXISTS (SELECT 1 FROM task k WHERE k.turn = t.id AND k.due IS NOT NULL) LIMIT 1)`
 
 const never = int64(9e15)
@@ -289,7 +289,9 @@ func (s *space) clock() int64 {
 	return max(s.world.now+s.world.skew+s.book.offset, s.book.now+1)
 }
 
-func (s *space) somethingDue() bool { return number(s.query(ledger)[0][0]) <= s.clock() }
+func (s *space) somethingDue() bool {
+	return s.one(`SELECT EXISTS (SELECT 1 FROM task WHERE due <= ?1) OR EXISTS (SELECT 1 FROM delivery WHERE due <= ?1)`, s.clock()) == "1"
+}
 
 // records is everything that a stale write must not change.
 func (s *space) records() []string {

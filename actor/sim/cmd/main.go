@@ -1,4 +1,4 @@
-// Command cmd plays the simulator: seeds, each twice; one seed with the host killed at each commit and effect; or the
+// Command cmd plays the simulator: seeds, all or some of them twice; one seed with the host killed at each commit and effect; or the
 // planted defects, each until an invariant catches it.
 package main
 
@@ -23,6 +23,22 @@ type options struct {
 	only        string
 	log         bool
 	budget      int
+	twice       uint64
+}
+
+// manySeeds is how many seeds are all played twice.
+const manySeeds = 20_000
+
+// playTwice says whether a seed is played a second time, to see that its run is the same.
+func (o options) playTwice(seed uint64) bool {
+	every := o.twice
+	switch {
+	case every == 0 && o.seeds > manySeeds:
+		every = 8
+	case every == 0:
+		every = 1
+	}
+	return seed%every == 0
 }
 
 func main() {
@@ -37,6 +53,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "take only these decisions, as a shrunk schedule lists them; prints the steps")
 	flag.BoolVar(&o.log, "log", false, "print each step")
 	flag.IntVar(&o.budget, "shrink", 400, "at most so many runs to shrink a failing schedule; 0: do not")
+	flag.Uint64Var(&o.twice, "twice", 0, fmt.Sprintf("play every n-th seed twice, to see that the runs are the same; 0: each one, of more than %d every 8th", manySeeds))
 	flag.Parse()
 	debug.SetGCPercent(400) // many short runs, little that lives
 	began := time.Now()

@@ -38,6 +38,20 @@ func TestSpreadEndsWhenItIsTold(t *testing.T) {
 	}
 }
 
+func TestHowManySeedsArePlayedTwice(t *testing.T) {
+	for _, c := range []struct{ seeds, twice, want uint64 }{{100, 0, 100}, {manySeeds, 0, manySeeds}, {manySeeds + 8, 0, manySeeds/8 + 1}, {100, 4, 25}, {manySeeds + 8, 1, manySeeds + 8}} {
+		o, n := options{seeds: c.seeds, twice: c.twice}, uint64(0)
+		for seed := range c.seeds {
+			if o.playTwice(seed + 1) {
+				n++
+			}
+		}
+		if n != c.want {
+			t.Errorf("%d seeds with -twice %d: %d are played twice, want %d", c.seeds, c.twice, n, c.want)
+		}
+	}
+}
+
 // A failing seed is told with a command whose schedule breaks the same invariant again.
 func TestAFailureCanBePlayedAgain(t *testing.T) {
 	s := sim.Options{Seed: 2, Faults: 1, Mutant: "runner: a call is executed twice"}
