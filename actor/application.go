@@ -3,21 +3,28 @@ package actor
 import "holdfast/actor/errs"
 
 // applicationEvent runs an event of the application directory: what all workspaces of one Discord application share.
-// Today that is the circuit breaker: one bot token, one address, one reason to stop.
+// Those are the circuit breaker (one bot token, one address, one reason to stop) and the pace.
 func (w *work) applicationEvent() error {
 	switch w.ev.Type {
 	case EventStart, EventWake, EventWithdraw:
 		return nil
 	case EventActor:
-		return with(w.ev.Data, w.circuitAsked)
+		return with(w.ev.Data, w.applicationMessage)
 	}
 	return errs.New(errs.Invalid, "the application directory knows no event %q", w.ev.Type)
 }
 
-// circuitAsked keeps the latest report, and answers who asks.
-func (w *work) circuitAsked(in ActorMessage) error {
-	return with(in.Data, func(m circuitMessage) error {
+// applicationMessage keeps the latest report, and answers who asks about the circuit or draws from the pace.
+func (w *work) applicationMessage(in ActorMessage) error {
+	type message struct {
+		circuitMessage
+		Draw int64 `json:"draw"` // requests that wait to be sent
+		Took int64 `json:"took"` // ms that the last draw took, there and back
+	}
+	return with(in.Data, func(m message) error {
 		switch {
+		case m.Draw != 0:
+			return w.draw(in.From, m.Draw, m.Took)
 		case m.Report != "":
 			w.tx.Exec(`INSERT INTO circuit(id, until_wall, why, reported_by) VALUES (1, ?, ?, ?)
 				ON CONFLICT(id) DO UPDATE SET until_wall = max(until_wall, excluded.until_wall), why = excluded.why, reported_by = excluded.reported_by`,
@@ -30,7 +37,7 @@ func (w *work) circuitAsked(in ActorMessage) error {
 			}
 			w.tell(in.From, answer)
 		default:
-			return errs.New(errs.Invalid, "expected a report or a question about the circuit")
+			return errs.New(errs.Invalid, "expected a report, a question about the circuit, or a draw")
 		}
 		return nil
 	})

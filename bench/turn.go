@@ -149,7 +149,12 @@ func bill(ctx context.Context, b *bench) error {
 	if err := e.turn(ctx, s); err != nil { // the first turn of a workspace costs a little more
 		return err
 	}
-	before, err := e.counters(ctx, s)
+	workspace := "workspace:" + guild + "/" + s.name
+	before, err := e.counters(ctx, workspace)
+	if err != nil {
+		return err
+	}
+	drawn, err := e.counters(ctx, "application")
 	if err != nil {
 		return err
 	}
@@ -158,7 +163,7 @@ func bill(ctx context.Context, b *bench) error {
 	}
 	var after counters
 	for range 20 { // the last confirmation is committed behind the edit that was waited for
-		if after, err = e.counters(ctx, s); err != nil || after.Events["effect"]-before.Events["effect"] >= 5 {
+		if after, err = e.counters(ctx, workspace); err != nil || after.Events["effect"]-before.Events["effect"] >= 5 {
 			break
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -166,11 +171,17 @@ func bill(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
+	pace, err := e.counters(ctx, "application")
+	if err != nil {
+		return err
+	}
 	d := func(name string) int { return after.Events[name] - before.Events[name] }
 	b.add(row{What: "billable units of a turn with one tool at the edge", Value: fmt.Sprintf(
 		"%d object requests, %d alarms run, %d set, %d rows read, %d written, %d socket messages in, %d out",
 		d("interaction")+d("operator"), d("wake"), after.Alarms-before.Alarms, after.RowsRead-before.RowsRead,
-		after.RowsWritten-before.RowsWritten, d("runner.message"), after.Sockets-before.Sockets)})
+		after.RowsWritten-before.RowsWritten, d("runner.message"), after.Sockets-before.Sockets)},
+		row{What: "and of the pace that all workspaces share, for the same turn", Value: fmt.Sprintf(
+			"%d object requests, %d rows read, %d written", pace.Events["actor"]-drawn.Events["actor"], pace.RowsRead-drawn.RowsRead, pace.RowsWritten-drawn.RowsWritten)})
 	return nil
 }
 
@@ -183,8 +194,8 @@ type counters struct {
 	Sockets     int
 }
 
-func (e *edge) counters(ctx context.Context, s space) (c counters, err error) {
-	path := "/rig/counters?actor=" + url.QueryEscape("workspace:"+guild+"/"+s.name)
+func (e *edge) counters(ctx context.Context, actor string) (c counters, err error) {
+	path := "/rig/counters?actor=" + url.QueryEscape(actor)
 	_, body, err := e.admin.do(ctx, request{method: "GET", url: e.url + path, header: http.Header{}})
 	if err != nil {
 		return c, err

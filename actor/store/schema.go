@@ -135,6 +135,9 @@ var Directory = [][]string{{
 var Application = [][]string{{
 	`CREATE TABLE circuit(
 		id INTEGER PRIMARY KEY CHECK (id = 1), until_wall INTEGER NOT NULL, why TEXT NOT NULL, reported_by TEXT NOT NULL) STRICT`,
+}, {
+	`CREATE TABLE pace(id INTEGER PRIMARY KEY CHECK (id = 1), next_wall INTEGER NOT NULL) STRICT`,
+	`CREATE TABLE share(holder TEXT PRIMARY KEY, until_wall INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
 }}
 
 // Migrate brings the database to the newest schema. It refuses a database that is newer than this program.

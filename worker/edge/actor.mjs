@@ -11,6 +11,7 @@ import { execute } from "./sql.mjs";
 import { failure, fault, refusal, reply, unavailable } from "./answer.mjs";
 import { MAX_EVENT, envelope, parseResult } from "./event.mjs";
 import { perform } from "./effects.mjs";
+import { Pace, draw } from "./pace.mjs";
 import * as sockets from "./sockets.mjs";
 import * as rig from "./rig.mjs";
 
@@ -34,6 +35,7 @@ class Actor extends DurableObject {
   #held; // in a test build, what has to happen before anything follows from a commit
   #name;
   deploy;
+  pace = new Pace((want, took) => draw(this, want, took));
   tally = { events: {}, rows_read: 0, rows_written: 0, alarms: 0, crashes: 0, sockets: 0 };
 
   constructor(ctx, env) {

@@ -43,9 +43,7 @@ async function land(actor, effect, result) {
 function act(actor, effect) {
   switch (effect.type) {
     case "http":
-      return http.perform(effect, absent(effect.raw.body), actor.deploy, (bytes) => {
-        actor.run("progress", JSON.stringify({ id: effect.id, epoch: effect.epoch ?? 0, bytes }));
-      });
+      return request(actor, effect);
     case "runner.send":
       return sockets.send(actor, effect.socket, effect.raw.message);
     case "runner.close":
@@ -54,6 +52,14 @@ function act(actor, effect) {
       return tell(actor, effect);
   }
   return { kind: "refused", detail: "unknown type of effect" };
+}
+
+// request sends an effect's request, one with the bot's token at the pace of all.
+async function request(actor, effect) {
+  if (effect.credential === "bot" && !(await actor.pace.permit())) return { kind: "unsent", detail: "the deployment's pace left no room" };
+  return http.perform(effect, absent(effect.raw.body), actor.deploy, (bytes) => {
+    actor.run("progress", JSON.stringify({ id: effect.id, epoch: effect.epoch ?? 0, bytes }));
+  });
 }
 
 const absent = (raw) => (raw === "null" ? undefined : raw);
