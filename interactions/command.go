@@ -91,7 +91,7 @@ func optionsOf(data value) map[string]value {
 	}
 	for _, name := range []string{"prompt", "conversation", "model"} {
 		if _, ok := options[name]; !ok {
-			options[name] = value{doc: data.doc, path: "data.options." + name}
+			options[name] = data.missing(".options." + name)
 		}
 	}
 	return options

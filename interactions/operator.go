@@ -121,7 +121,7 @@ func (c *call) configure() (Verdict, error) {
 	if bad != nil {
 		return malformed(bad), nil
 	}
-	if doc.object() == nil {
+	if doc.kind() != object {
 		doc.fail("an object")
 	}
 	bindings := doc.field("bindings")

@@ -1,113 +1,31 @@
 package interactions
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
+	"strconv"
 	"unicode/utf8"
 
 	"holdfast/actor/errs"
 )
 
-// Limits of what is decoded. Discord's own payloads stay below.
 const (
-	maxDepth  = 64     // nesting of JSON
-	maxValues = 60_000 // values and keys of a document: more would cost a call more fuel than its bytes pay for
-	maxTyped  = 10_000 // characters that a person can type into one field of Discord's, generously
-	maxList   = 1000   // items of a list whose length the platform does not bound
+	maxList  = 1000   // items of a list whose length the platform does not bound
+	maxTyped = 10_000 // characters that a person can type into one field of Discord's, generously
 )
 
 // value is a place in a decoded document: it knows its path, for error messages, and every accessor is safe on a
 // value that is absent or of another type. The first thing found wrong is kept in the document, so that decoding
 // reads straight down and is checked once, at the end.
-//
-// encoding/json's structs are not used because they match names regardless of case and let the last of two equal
-// keys win: a payload would mean different things to different readers.
 type value struct {
-	doc  *document
-	path string
-	v    any // nil (absent or null), bool, string, json.Number, []any or map[string]any
+	doc    *document
+	nodes  []node
+	at     int    // its node; of an absent value, that of the closest value around it
+	absent string // path below that value, as ".user.id"; "": the value is there
 }
 
 type document struct {
 	err  *errs.Error
 	told string // what a person did wrong, to be said to that person; "" for nothing. The payload is in order then
-}
-
-// parse decodes one JSON value. Text that is not valid Unicode (a lone surrogate, bad UTF-8) becomes U+FFFD.
-func parse(body []byte) (value, *errs.Error) {
-	if !json.Valid(body) {
-		return value{}, errs.New(errs.Invalid, "The body is not JSON.")
-	}
-	b := builder{dec: json.NewDecoder(bytes.NewReader(body))}
-	b.dec.UseNumber()
-	v, err := b.value(0)
-	if err != nil {
-		return value{}, errs.New(errs.Invalid, "The body cannot be accepted: %v.", err)
-	}
-	return value{doc: &document{}, v: v}, nil
-}
-
-// builder reads a document token by token.
-type builder struct {
-	dec    *json.Decoder
-	values int
-}
-
-func (b *builder) token() (json.Token, error) {
-	if b.values++; b.values > maxValues {
-		return nil, fmt.Errorf("it holds more than %d values", maxValues)
-	}
-	return b.dec.Token()
-}
-
-func (b *builder) value(depth int) (any, error) {
-	if depth > maxDepth {
-		return nil, fmt.Errorf("it is nested deeper than %d levels", maxDepth)
-	}
-	t, err := b.token()
-	if err != nil {
-		return nil, err
-	}
-	switch t {
-	case json.Delim('['):
-		return b.list(depth)
-	case json.Delim('{'):
-		return b.object(depth)
-	}
-	return t, nil
-}
-
-func (b *builder) list(depth int) (any, error) {
-	list := []any{}
-	for b.dec.More() {
-		v, err := b.value(depth + 1)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, v)
-	}
-	_, err := b.dec.Token()
-	return list, err
-}
-
-func (b *builder) object(depth int) (any, error) {
-	object := map[string]any{}
-	for b.dec.More() {
-		t, err := b.token()
-		if err != nil {
-			return nil, err
-		}
-		key, ok := t.(string)
-		if _, twice := object[key]; twice || !ok {
-			return nil, fmt.Errorf("the key %.40q is there twice", key)
-		}
-		if object[key], err = b.value(depth + 1); err != nil {
-			return nil, err
-		}
-	}
-	_, err := b.dec.Token()
-	return object, err
 }
 
 // fail keeps the first error of the document.
@@ -117,57 +35,89 @@ func (v value) fail(want string) {
 	}
 }
 
+// name is the path of the value, as data.options[0].name.
 func (v value) name() string {
-	if v.path == "" {
+	var path string
+	for i := 0; i < v.at; {
+		i, path = v.towards(i, path)
+	}
+	path += v.absent
+	if path == "" {
 		return "The body"
 	}
-	return v.path
+	if path[0] == '.' {
+		path = path[1:]
+	}
+	return path
+}
+
+// towards goes from a value's node to the value in it that holds, or is, v; and adds that step to the path.
+func (v value) towards(from int, path string) (int, string) {
+	i, n := from+1, 0
+	for ; v.nodes[i].end <= v.at; n++ {
+		i = v.nodes[i].end
+	}
+	if v.nodes[i].kind == key {
+		return i + 1, path + "." + v.nodes[i].text
+	}
+	return i, path + "[" + strconv.Itoa(n) + "]"
+}
+
+// kind is null for what is absent.
+func (v value) kind() kind {
+	if v.absent != "" {
+		return null
+	}
+	return v.nodes[v.at].kind
 }
 
 // present says whether there is something other than null.
-func (v value) present() bool { return v.v != nil }
+func (v value) present() bool { return v.kind() != null }
 
 // field is a member of an object. It is absent when v is absent, and an error when v is something else.
-func (v value) field(key string) value {
-	path := key
-	if v.path != "" {
-		path = v.path + "." + key
-	}
-	return value{v.doc, path, v.object()[key]}
-}
-
-func (v value) object() map[string]any {
-	o, ok := v.v.(map[string]any)
-	if !ok && v.present() {
+func (v value) field(name string) value {
+	if v.kind() == object {
+		for i, end := v.at+1, v.nodes[v.at].end; i < end; i = v.nodes[i].end {
+			if v.nodes[i].text == name {
+				return value{doc: v.doc, nodes: v.nodes, at: i + 1}
+			}
+		}
+	} else if v.present() {
 		v.fail("an object")
 	}
-	return o
+	return v.missing("." + name)
 }
+
+// missing is a value below v that is absent.
+func (v value) missing(path string) value { v.absent += path; return v }
 
 // list gives the items of an array of at most limit; none when it is absent.
 func (v value) list(limit int) []value {
-	l, ok := v.v.([]any)
-	switch {
-	case !ok && v.present():
-		v.fail("a list")
-	case len(l) > limit:
-		v.fail(fmt.Sprintf("at most %d items", limit))
+	if v.kind() != list {
+		if v.present() {
+			v.fail("a list")
+		}
 		return nil
 	}
-	items := make([]value, len(l))
-	for i, x := range l {
-		items[i] = value{v.doc, fmt.Sprintf("%s[%d]", v.path, i), x}
+	var items []value
+	for i, end := v.at+1, v.nodes[v.at].end; i < end; i = v.nodes[i].end {
+		if len(items) == limit {
+			v.fail(fmt.Sprintf("at most %d items", limit))
+			return nil
+		}
+		items = append(items, value{doc: v.doc, nodes: v.nodes, at: i})
 	}
 	return items
 }
 
 // text is a string of at most limit characters that must be there.
 func (v value) text(limit int) string {
-	s, ok := v.v.(string)
-	switch {
-	case !ok:
+	if v.kind() != text {
 		v.fail("text")
-	case utf8.RuneCountInString(s) > limit:
+		return ""
+	}
+	s := v.nodes[v.at].text
+	if len(s) > limit && utf8.RuneCountInString(s) > limit {
 		v.fail(fmt.Sprintf("at most %d characters", limit))
 		return ""
 	}
@@ -201,17 +151,16 @@ func (v value) tell(text string) {
 
 // id is a snowflake that must be there.
 func (v value) id() string {
-	s, _ := v.v.(string)
-	if !snowflake(s) {
+	if v.kind() != text || !snowflake(v.nodes[v.at].text) {
 		v.fail("a snowflake (a decimal number in quotes)")
 		return ""
 	}
-	return s
+	return v.nodes[v.at].text
 }
 
 // optID is a snowflake that may be absent, or "".
 func (v value) optID() string {
-	if !v.present() || v.v == "" {
+	if !v.present() || v.kind() == text && v.nodes[v.at].text == "" {
 		return ""
 	}
 	return v.id()
@@ -228,22 +177,24 @@ func (v value) ids() []string {
 
 // integer is a whole number from 0 to limit that must be there.
 func (v value) integer(limit int64) int64 {
-	n, ok := v.v.(json.Number)
-	i, err := n.Int64()
-	if !ok || err != nil || i < 0 || i > limit {
-		v.fail(fmt.Sprintf("a whole number from 0 to %d", limit))
-		return 0
+	if v.kind() == number {
+		if i, err := strconv.ParseInt(v.nodes[v.at].text, 10, 64); err == nil && i >= 0 && i <= limit {
+			return i
+		}
 	}
-	return i
+	v.fail(fmt.Sprintf("a whole number from 0 to %d", limit))
+	return 0
 }
 
 // flag is a boolean, false when it is absent.
 func (v value) flag() bool {
-	b, ok := v.v.(bool)
-	if !ok && v.present() {
+	if v.kind() == boolean {
+		return v.nodes[v.at].text == "true"
+	}
+	if v.present() {
 		v.fail("true or false")
 	}
-	return b
+	return false
 }
 
 // snowflake says whether s is a Discord id: decimal, at most 20 digits, without leading zeros (Discord's OpenAPI
