@@ -21,7 +21,7 @@ func (w *work) applicationMessage(in ActorMessage) error {
 		Draw int64 `json:"draw"` // requests that wait to be sent
 		Took int64 `json:"took"` // ms that the last draw took, there and back
 	}
-	return with(in.Data, func(m message) error {
+	return withArgs(in.Data, func(m message) error {
 		switch {
 		case m.Draw != 0:
 			return w.draw(in.From, m.Draw, m.Took)

@@ -23,9 +23,9 @@ func (w *work) directoryEvent() error {
 func (w *work) directoryOperator(in Operator) error {
 	switch in.Op {
 	case OpResolve:
-		return with(in.Args, w.resolve)
+		return withArgs(in.Args, w.resolve)
 	case OpBind:
-		return with(in.Args, w.bind)
+		return withArgs(in.Args, w.bind)
 	case OpWorkspaces:
 		w.workspaces()
 		return nil

@@ -12,6 +12,8 @@ const (
 )
 
 // Event is one thing that happened, handed to an actor inside the transaction that its host opened.
+//
+//easyjson:json
 type Event struct {
 	V        int             `json:"v"`
 	ID       string          `json:"id"` // unique per delivery by the host; the same id again is the same event again
@@ -47,6 +49,8 @@ const (
 
 // ConfigRef names the host's non-secret configuration. Full is there in a start event and in the repetition of an
 // event that was answered "need_config".
+//
+//easyjson:json
 type ConfigRef struct {
 	Version int64   `json:"version"`
 	Hash    string  `json:"hash"` // hex SHA-256 of the JSON of Full
@@ -57,7 +61,8 @@ type ConfigRef struct {
 // the host repeats it with ConfigRef.Full.
 const CodeNeedConfig = "need_config"
 
-// Config is what a core may know of the deployment. There is no secret in it.
+// Config is what a core may know of the deployment. There is no secret in it. What it refers to is shared by all who
+// read the same bytes: nobody may change it.
 type Config struct {
 	ApplicationID string           `json:"application_id"`
 	PublicKeys    []string         `json:"public_keys"` // hex Ed25519 keys, at most two (spec 6.1)
@@ -67,6 +72,8 @@ type Config struct {
 }
 
 // Model is one entry of the model table. Prices are in micro-dollars per million tokens.
+//
+//easyjson:json
 type Model struct {
 	Format    string `json:"format"` // "anthropic" or "openai"
 	Model     string `json:"model"`  // the provider's name for it
@@ -79,6 +86,8 @@ type Model struct {
 
 // Result is what an event came to. The host commits, sets the alarm in the same commit, sends the reply, then
 // performs the effects.
+//
+//easyjson:json
 type Result struct {
 	V       int      `json:"v"`
 	Reply   *Reply   `json:"reply"`
@@ -88,14 +97,18 @@ type Result struct {
 }
 
 // Reply answers the caller as an HTTP response.
+//
+//easyjson:json
 type Reply struct {
-	Status  int               `json:"status"`
-	Headers map[string]string `json:"headers,omitempty"` // Content-Type is application/json unless said otherwise here
-	Body    json.RawMessage   `json:"body,omitempty"`
+	Status  int             `json:"status"`
+	Headers Headers         `json:"headers,omitempty"` // Content-Type is application/json unless said otherwise here
+	Body    json.RawMessage `json:"body,omitempty"`
 }
 
 // Trace is the name of something that the event committed: for the operator's log and, in test builds, for killing
 // the host at exactly this point. Names and ids only, never content.
+//
+//easyjson:json
 type Trace struct {
 	Name string `json:"name"` // one of the points below, or domain.action.result
 	Ref  string `json:"ref,omitempty"`
@@ -126,6 +139,8 @@ const (
 
 // Effect is something to do after the commit. Effects with an ID have an outcome, which comes back as an event
 // with the same ID and Epoch; runner.send and runner.close have none.
+//
+//easyjson:json
 type Effect struct {
 	ID    string `json:"id,omitempty"` // the row it was claimed from: "t17" a task, "d9" a delivery, "o3" an outbox row
 	Epoch int64  `json:"epoch,omitempty"`
@@ -134,13 +149,13 @@ type Effect struct {
 	Point string `json:"point,omitempty"`
 
 	// http
-	Target     string            `json:"target,omitempty"` // "discord" or "model:<name>"
-	Method     string            `json:"method,omitempty"`
-	Path       string            `json:"path,omitempty"` // begins with "/", appended to the target's base URL
-	Headers    map[string]string `json:"headers,omitempty"`
-	Credential string            `json:"credential,omitempty"` // "bot", "model:<name>" or "" for none
-	Body       json.RawMessage   `json:"body,omitempty"`
-	TimeoutMS  int64             `json:"timeout_ms,omitempty"` // from sending to the last byte of the answer
+	Target     string          `json:"target,omitempty"` // "discord" or "model:<name>"
+	Method     string          `json:"method,omitempty"`
+	Path       string          `json:"path,omitempty"` // begins with "/", appended to the target's base URL
+	Headers    Headers         `json:"headers,omitempty"`
+	Credential string          `json:"credential,omitempty"` // "bot", "model:<name>" or "" for none
+	Body       json.RawMessage `json:"body,omitempty"`
+	TimeoutMS  int64           `json:"timeout_ms,omitempty"` // from sending to the last byte of the answer
 
 	// runner.send, runner.close
 	Socket  string          `json:"socket,omitempty"`
@@ -163,16 +178,18 @@ const (
 )
 
 // Outcome is what became of an effect.
+//
+//easyjson:json
 type Outcome struct {
-	ID      string            `json:"id"`
-	Epoch   int64             `json:"epoch"`
-	Kind    string            `json:"kind"`
-	Status  int               `json:"status,omitempty"`
-	Headers map[string]string `json:"headers,omitempty"` // names in lower case
-	Body    string            `json:"body,omitempty"`    // when it is valid UTF-8
-	BodyB64 string            `json:"body_b64,omitempty"`
-	Parts   int               `json:"parts,omitempty"` // over 512 KiB the body came before, as this many OutcomeParts
-	Detail  string            `json:"detail,omitempty"`
+	ID      string  `json:"id"`
+	Epoch   int64   `json:"epoch"`
+	Kind    string  `json:"kind"`
+	Status  int     `json:"status,omitempty"`
+	Headers Headers `json:"headers,omitempty"` // names in lower case
+	Body    string  `json:"body,omitempty"`    // when it is valid UTF-8
+	BodyB64 string  `json:"body_b64,omitempty"`
+	Parts   int     `json:"parts,omitempty"` // over 512 KiB the body came before, as this many OutcomeParts
+	Detail  string  `json:"detail,omitempty"`
 }
 
 // MaxInlineBody is the longest body, in bytes, that travels inside an Outcome; also the size of an OutcomePart.
@@ -182,6 +199,8 @@ const MaxInlineBody = 512 << 10
 const MaxBody = 8 << 20
 
 // OutcomePart is a piece of a long answer. Parts come in order, before their Outcome.
+//
+//easyjson:json
 type OutcomePart struct {
 	ID      string `json:"id"`
 	Epoch   int64  `json:"epoch"`
@@ -190,6 +209,8 @@ type OutcomePart struct {
 }
 
 // Progress says that an effect is alive: bytes received so far. At most every 5 s.
+//
+//easyjson:json
 type Progress struct {
 	ID    string `json:"id"`
 	Epoch int64  `json:"epoch"`
@@ -197,6 +218,8 @@ type Progress struct {
 }
 
 // RunnerSocket is a runner's WebSocket that opened or closed.
+//
+//easyjson:json
 type RunnerSocket struct {
 	Socket string `json:"socket"`
 	Code   int    `json:"code,omitempty"`
@@ -204,12 +227,16 @@ type RunnerSocket struct {
 }
 
 // RunnerMessage is one text frame of a runner. Frame is what it sent, or a JSON string when that was not JSON.
+//
+//easyjson:json
 type RunnerMessage struct {
 	Socket string          `json:"socket"`
 	Frame  json.RawMessage `json:"frame"`
 }
 
 // ActorMessage is a message of another actor, delivered at least once.
+//
+//easyjson:json
 type ActorMessage struct {
 	ID   string          `json:"id"`
 	From string          `json:"from"`
@@ -217,6 +244,8 @@ type ActorMessage struct {
 }
 
 // Withdraw says that the front answered an interaction by itself: nothing may come of it.
+//
+//easyjson:json
 type Withdraw struct {
 	Key string `json:"key"`
 }

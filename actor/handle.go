@@ -33,7 +33,7 @@ func Handle(conn store.Conn, event []byte) (out []byte, rc int) {
 	if err != nil {
 		return failure(err)
 	}
-	out, err = json.Marshal(result)
+	out, err = Encode(result)
 	switch {
 	case err != nil:
 		return failure(err)
@@ -97,7 +97,7 @@ func handle(tx store.Tx, raw []byte) (*Result, error) {
 		return nil, errs.New(errs.Invalid, "an event of %d bytes, at most %d", len(raw), MaxEvent)
 	}
 	ev := &Event{}
-	if err := json.Unmarshal(raw, ev); err != nil {
+	if err := Decode(raw, ev); err != nil {
 		return nil, errs.New(errs.Invalid, "the event is no JSON of an event: %v", err)
 	}
 	if ev.V != EnvelopeVersion {
@@ -186,7 +186,8 @@ func (w *work) configure() error {
 	if ref.Hash != w.meta["config_hash"] {
 		return errs.New(CodeNeedConfig, "the configuration %.12s is not known here", ref.Hash)
 	}
-	if err := json.Unmarshal([]byte(w.meta["config"]), &w.cfg); err != nil {
+	var err error
+	if w.cfg, err = decodeConfig([]byte(w.meta["config"])); err != nil {
 		return errs.New(CodeNeedConfig, "the stored configuration cannot be read")
 	}
 	return nil
@@ -257,11 +258,11 @@ func (w *work) rejectEvent() {
 	switch w.ev.Type {
 	case EventEffect:
 		var o Outcome
-		_ = json.Unmarshal(w.ev.Data, &o) // an unreadable one is of no row
+		_ = Decode(w.ev.Data, &o) // an unreadable one is of no row
 		w.parkOutcome(o)
 	case EventGateway:
 		var g GatewayEvent
-		_ = json.Unmarshal(w.ev.Data, &g) // an unreadable one is rejected without its id
+		_ = Decode(w.ev.Data, &g) // an unreadable one is rejected without its id
 		w.answer(200, GatewayResult{ID: g.ID, Status: StatusRejected, Reason: "the core failed on it three times"})
 	case EventInteraction:
 		w.ephemeral("Something went wrong with this; it was not accepted. The operator can see it.")
@@ -270,7 +271,20 @@ func (w *work) rejectEvent() {
 	}
 }
 
-func with[T any](data json.RawMessage, f func(T) error) error {
+// with decodes what a host encoded.
+func with[T any, P interface {
+	*T
+	Decoder
+}](data []byte, f func(T) error) error {
+	var v T
+	if err := Decode(data, P(&v)); err != nil {
+		return errs.New(errs.Invalid, "the event's data cannot be read: %v", err)
+	}
+	return f(v)
+}
+
+// withArgs decodes what somebody else wrote: an operator, or another actor of another version.
+func withArgs[T any](data json.RawMessage, f func(T) error) error {
 	var v T
 	if err := json.Unmarshal(data, &v); err != nil {
 		return errs.New(errs.Invalid, "the event's data cannot be read: %v", err)

@@ -3,6 +3,8 @@ package actor
 import "encoding/json"
 
 // User is who did something, as Discord said it in that very event.
+//
+//easyjson:json
 type User struct {
 	ID          string   `json:"id"`
 	Name        string   `json:"name"`
@@ -11,6 +13,8 @@ type User struct {
 }
 
 // Place is where something happened.
+//
+//easyjson:json
 type Place struct {
 	Guild    string `json:"guild"`
 	Channel  string `json:"channel"`  // the channel or thread itself
@@ -23,6 +27,8 @@ type Place struct {
 func (p Place) Thread() bool { return p.Type >= 10 && p.Type <= 12 }
 
 // Attachment is a file that came with an input.
+//
+//easyjson:json
 type Attachment struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -45,6 +51,8 @@ const (
 )
 
 // Interaction is a verified and decoded Discord interaction.
+//
+//easyjson:json
 type Interaction struct {
 	Key   string `json:"key"` // the interaction's id
 	Kind  string `json:"kind"`
@@ -70,6 +78,8 @@ type Interaction struct {
 // CustomID is <verb>:<guild>/<workspace>:<incarnation>.<id>[:<arg>] (spec 9.1). Target holds "<incarnation>.<id>".
 
 // GatewayEvent is a Discord Gateway event that concerns a workspace, decoded and enriched with its channel.
+//
+//easyjson:json
 type GatewayEvent struct {
 	ID     string `json:"id"`   // the message's id, or session:seq
 	Type   string `json:"type"` // MESSAGE_CREATE, MESSAGE_UPDATE, MESSAGE_DELETE, THREAD_UPDATE, THREAD_DELETE, …
@@ -99,6 +109,8 @@ const (
 )
 
 // GatewayResult says what became of one event; anything but "retry" leaves the relay's spool.
+//
+//easyjson:json
 type GatewayResult struct {
 	ID     string `json:"id"`
 	Status string `json:"status"`
@@ -106,12 +118,16 @@ type GatewayResult struct {
 }
 
 // Principal is who holds an operator key: a name and roles, recomputed by the host from the bearer (spec 9.3).
+//
+//easyjson:json
 type Principal struct {
 	Name  string   `json:"name"`
 	Roles []string `json:"roles"` // read, reply, approve, admin
 }
 
 // Operator is a command or query of the operator API, or of the front itself (op "resolve").
+//
+//easyjson:json
 type Operator struct {
 	Op        string          `json:"op"`
 	Principal Principal       `json:"principal"`
@@ -138,6 +154,8 @@ const (
 
 // ResolveArgs asks which workspace a place belongs to. ID decides between bindings of one channel: the message's
 // id, or the thread's (spec 2.3).
+//
+//easyjson:json
 type ResolveArgs struct {
 	Place Place  `json:"place"`
 	ID    string `json:"id"`

@@ -93,7 +93,7 @@ func (w *work) operator(in Operator) error {
 	}
 	switch in.Op {
 	case OpConfig:
-		return with(in.Args, func(s Settings) error { return w.putSettings("operator:"+in.Principal.Name, s) })
+		return withArgs(in.Args, func(s Settings) error { return w.putSettings("operator:"+in.Principal.Name, s) })
 	case OpStatus:
 		return w.statusOp()
 	case OpJobs:
@@ -107,7 +107,7 @@ func (w *work) operator(in Operator) error {
 	case OpUsage:
 		return with(in.Args, w.usageOp)
 	case OpReview:
-		return with(in.Args, func(a reviewArgs) error { return w.reviewOp(in.Principal, a) })
+		return withArgs(in.Args, func(a reviewArgs) error { return w.reviewOp(in.Principal, a) })
 	case OpStop, OpApprove, OpDeny:
 		return w.actOp(in, args)
 	}

@@ -1,8 +1,6 @@
 package interactions
 
 import (
-	"encoding/json"
-
 	"holdfast/actor"
 	"holdfast/actor/errs"
 )
@@ -75,7 +73,7 @@ func gatewayDelivery(config actor.Config, v value) (Delivery, error) {
 	if e.Place.Thread() || id == "" {
 		id = e.Place.Channel
 	}
-	b, err := json.Marshal(e)
+	b, err := actor.Encode(e)
 	return Delivery{ID: e.ID, Resolve: &actor.ResolveArgs{Place: e.Place, ID: id}, Type: actor.EventGateway, Data: b}, err
 }
 

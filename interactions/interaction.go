@@ -1,7 +1,6 @@
 package interactions
 
 import (
-	"encoding/json"
 	"strings"
 
 	"holdfast/actor"
@@ -186,7 +185,7 @@ func deliver(in actor.Interaction, late, unbound *actor.Reply) (Verdict, error) 
 	if in.Place.Thread() {
 		id = in.Place.Channel // the binding that held when the thread began decides (spec 2.3)
 	}
-	data, err := json.Marshal(in)
+	data, err := actor.Encode(in)
 	d := Delivery{Resolve: &actor.ResolveArgs{Place: in.Place, ID: id}, Type: actor.EventInteraction, Data: data}
 	v := Verdict{Mode: ModeOne, Deliver: []Delivery{d}, DeadlineMS: AckDeadline, Late: late, Unbound: unbound}
 	if in.Kind != actor.KindComplete {
@@ -197,7 +196,7 @@ func deliver(in actor.Interaction, late, unbound *actor.Reply) (Verdict, error) 
 
 // deliverTo sends an interaction to the workspace that its custom_id names.
 func deliverTo(c CustomID, in actor.Interaction) (Verdict, error) {
-	data, err := json.Marshal(in)
+	data, err := actor.Encode(in)
 	d := Delivery{Actor: "workspace:" + c.Guild + "/" + c.Workspace, Type: actor.EventInteraction, Data: data}
 	return Verdict{Mode: ModeOne, Deliver: []Delivery{d}, DeadlineMS: AckDeadline, Late: whisper(sayPending), Damaged: whisper(sayDamaged)}, err
 }

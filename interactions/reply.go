@@ -3,6 +3,8 @@ package interactions
 import (
 	"encoding/json"
 
+	"github.com/mailru/easyjson/jwriter"
+
 	"holdfast/actor"
 	"holdfast/actor/errs"
 )
@@ -35,12 +37,16 @@ func jsonReply(status int, v any) *actor.Reply {
 
 // whisper answers an interaction with a message that only its author sees.
 func whisper(text string) *actor.Reply {
-	type data struct {
-		Content  string          `json:"content"`
-		Flags    int             `json:"flags"`
-		Mentions json.RawMessage `json:"allowed_mentions"`
-	}
-	return jsonReply(200, callback{callbackMessage, data{text, flagEphemeral, json.RawMessage(`{"parse":[]}`)}})
+	w := jwriter.Writer{}
+	w.RawString(`{"type":`)
+	w.Int(callbackMessage)
+	w.RawString(`,"data":{"content":`)
+	w.String(text)
+	w.RawString(`,"flags":`)
+	w.Int(flagEphemeral)
+	w.RawString(`,"allowed_mentions":{"parse":[]}}}`)
+	body, _ := w.BuildBytes() // writing into memory
+	return &actor.Reply{Status: 200, Body: body}
 }
 
 // noChoices answers an autocomplete with nothing to choose from.

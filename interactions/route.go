@@ -13,18 +13,22 @@ import (
 
 // Request is one HTTP request to the edge, without its body. On the wire it is one line of JSON, a newline, and
 // the body's bytes as they came.
+//
+//easyjson:json
 type Request struct {
 	Now     int64             `json:"now"` // unix ms
 	Method  string            `json:"method"`
 	Path    string            `json:"path"`
 	Query   map[string]string `json:"query,omitempty"`
-	Headers map[string]string `json:"headers,omitempty"` // names in lower case
+	Headers actor.Headers     `json:"headers,omitempty"` // names in lower case
 	Caller  *Caller           `json:"caller,omitempty"`  // nil: no valid key
 	Signer  string            `json:"signer,omitempty"`  // what Signer gave when the host asked it; "": verify here
 	Config  actor.Config      `json:"config"`
 }
 
 // Caller is who the host found behind a bearer token or a relay signature (spec 9.3).
+//
+//easyjson:json
 type Caller struct {
 	Kind    string   `json:"kind"`    // "relay", "runner" or "operator"
 	Subject string   `json:"subject"` // "relay", "<guild>/<workspace>", or the operator's name
@@ -38,6 +42,8 @@ const (
 )
 
 // Verdict is what the front does with a request.
+//
+//easyjson:json
 type Verdict struct {
 	Reply      *actor.Reply `json:"reply,omitempty"` // answer this and deliver nothing
 	Mode       string       `json:"mode,omitempty"`
@@ -50,6 +56,8 @@ type Verdict struct {
 }
 
 // Delivery is one event for one actor, or an answer that needed none.
+//
+//easyjson:json
 type Delivery struct {
 	ID      string             `json:"id,omitempty"` // echoed in a gateway result
 	Actor   string             `json:"actor,omitempty"`
@@ -71,14 +79,14 @@ func Route(in []byte) (out []byte, rc int) {
 		return failure(errs.New(errs.Invalid, "The request has no line of its own before the body."))
 	}
 	var r Request
-	if err := json.Unmarshal(line, &r); err != nil {
+	if err := actor.Decode(line, &r); err != nil {
 		return failure(errs.Wrap(errs.Invalid, err, "The request's line is not the JSON of a Request."))
 	}
 	v, err := Decide(r, body)
 	if err != nil {
 		return failure(err)
 	}
-	out, err = json.Marshal(v)
+	out, err = actor.Encode(v)
 	if err != nil {
 		return failure(errs.Wrap(errs.Internal, err, "The verdict cannot be encoded."))
 	}

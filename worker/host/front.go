@@ -137,7 +137,7 @@ func (h *Host) route(r *http.Request, body []byte) (*interactions.Verdict, *errs
 		return nil, e
 	}
 	v := &interactions.Verdict{}
-	if err := json.Unmarshal(out, v); err != nil {
+	if err := actor.Decode(out, v); err != nil {
 		h.opts.Log.Error("core.route.failed", "err", err.Error())
 		return nil, errCrashed
 	}

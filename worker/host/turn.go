@@ -92,7 +92,7 @@ func (r *resident) attempt(it *item, n int, full bool) (res *actor.Result, faile
 		return nil, failed, nil
 	}
 	res = &actor.Result{}
-	if err := json.Unmarshal(out, res); err != nil {
+	if err := actor.Decode(out, res); err != nil {
 		r.rollback()
 		return nil, nil, fmt.Errorf("%w: its result: %v", engine.ErrCrash, err)
 	}
@@ -188,7 +188,7 @@ func (r *resident) call(it *item, attempt int, full bool) (engine.Call, error) {
 		e.Config.Full = &h.config.full
 	}
 	e.Peek = it.peek
-	head, err := json.Marshal(e)
+	head, err := actor.Encode(e)
 	if err != nil {
 		return c, err
 	}

@@ -1,0 +1,110 @@
+package actor
+
+import (
+	"encoding/json"
+	"slices"
+	"sync/atomic"
+
+	"github.com/mailru/easyjson/jlexer"
+	"github.com/mailru/easyjson/jwriter"
+)
+
+// What crosses the core's boundary is encoded and decoded by generated code: reflection is ten times as slow in WASM as
+// it is natively, and was most of what an event cost. The types are marked easyjson:json. Package easyjson itself stays
+// out, because it would bring net/http into the core.
+//
+//go:generate go tool easyjson -pkg -no_std_marshalers -output_filename wire_easyjson.go .
+//go:generate sed -i -e "/mailru.easyjson\"$/d" -e "/ easyjson.Marshaler$/d" wire_easyjson.go
+
+// Encode gives the JSON of a value that has generated code.
+func Encode(v interface{ MarshalEasyJSON(*jwriter.Writer) }) ([]byte, error) {
+	var w jwriter.Writer
+	v.MarshalEasyJSON(&w)
+	return w.BuildBytes()
+}
+
+// Decode reads JSON into a value that has generated code.
+func Decode(raw []byte, into Decoder) error {
+	in := jlexer.Lexer{Data: raw}
+	into.UnmarshalEasyJSON(&in)
+	in.Consumed() // nothing may follow
+	return in.Error()
+}
+
+// Decoder is a pointer to a type that has generated code.
+type Decoder interface{ UnmarshalEasyJSON(*jlexer.Lexer) }
+
+// Headers of an HTTP message, one value each.
+type Headers map[string]string
+
+// MarshalEasyJSON writes the names in order: the same result is always the same bytes.
+func (h Headers) MarshalEasyJSON(w *jwriter.Writer) {
+	names := make([]string, 0, len(h))
+	for name := range h {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	w.RawByte('{')
+	for i, name := range names {
+		if i > 0 {
+			w.RawByte(',')
+		}
+		w.String(name)
+		w.RawByte(':')
+		w.String(h[name])
+	}
+	w.RawByte('}')
+}
+
+// UnmarshalEasyJSON reads an object of strings.
+func (h *Headers) UnmarshalEasyJSON(in *jlexer.Lexer) {
+	if in.IsNull() {
+		in.Skip()
+		return
+	}
+	*h = Headers{}
+	in.Delim('{')
+	for !in.IsDelim('}') {
+		name := in.String()
+		in.WantColon()
+		(*h)[name] = in.String()
+		in.WantComma()
+	}
+	in.Delim('}')
+}
+
+// lastConfig is the configuration that was decoded last. All actors of a deployment have the same one, and it comes with
+// each request, so an instance of the core decodes it once. The bytes are its key: nothing else depends on what came before.
+var lastConfig atomic.Pointer[decodedConfig]
+
+type decodedConfig struct {
+	raw    string
+	config Config
+}
+
+func decodeConfig(raw []byte) (Config, error) {
+	if last := lastConfig.Load(); last != nil && last.raw == string(raw) {
+		return last.config, nil
+	}
+	d := &decodedConfig{raw: string(raw)}
+	if err := json.Unmarshal(raw, &d.config); err != nil {
+		return Config{}, err
+	}
+	lastConfig.Store(d)
+	return d.config, nil
+}
+
+// UnmarshalEasyJSON reads the bytes that were read last without decoding them again.
+func (c *Config) UnmarshalEasyJSON(in *jlexer.Lexer) {
+	raw := in.Raw()
+	if !in.Ok() {
+		return
+	}
+	var err error
+	if *c, err = decodeConfig(raw); err != nil {
+		in.AddError(err)
+	}
+}
+
+// MarshalEasyJSON writes it as encoding/json does.
+func (c Config) MarshalEasyJSON(w *jwriter.Writer) { w.Raw(json.Marshal(c)) }
