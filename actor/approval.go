@@ -21,6 +21,8 @@ const (
 )
 
 // approvalState is the checkpoint of an approval: a child task of the call, which owns the wait.
+//
+//easyjson:json
 type approvalState struct {
 	Hash        string `json:"hash"` // of exactly what would run
 	Expires     int64  `json:"expires"`

@@ -17,11 +17,13 @@ import (
 //go:generate sed -i -e "/mailru.easyjson\"$/d" -e "/ easyjson.Marshaler$/d" wire_easyjson.go
 
 // Encode gives the JSON of a value that has generated code.
-func Encode(v interface{ MarshalEasyJSON(*jwriter.Writer) }) ([]byte, error) {
+func Encode(v encoder) ([]byte, error) {
 	var w jwriter.Writer
 	v.MarshalEasyJSON(&w)
 	return w.BuildBytes()
 }
+
+type encoder interface{ MarshalEasyJSON(*jwriter.Writer) }
 
 // Decode reads JSON into a value that has generated code.
 func Decode(raw []byte, into Decoder) error {

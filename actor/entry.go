@@ -14,6 +14,8 @@ const (
 )
 
 // userEntry is a placed submission.
+//
+//easyjson:json
 type userEntry struct {
 	Submission int64  `json:"submission"`
 	Author     string `json:"author"`
@@ -22,6 +24,8 @@ type userEntry struct {
 }
 
 // assistantEntry is one complete model answer.
+//
+//easyjson:json
 type assistantEntry struct {
 	Text   string       `json:"text"`
 	Calls  []model.Call `json:"calls,omitempty"`
@@ -30,6 +34,8 @@ type assistantEntry struct {
 }
 
 // resultEntry answers one call.
+//
+//easyjson:json
 type resultEntry struct {
 	CallID string `json:"call_id"`
 	Text   string `json:"text"`
@@ -37,6 +43,8 @@ type resultEntry struct {
 }
 
 // systemEntry tells the model something that no person said.
+//
+//easyjson:json
 type systemEntry struct {
 	Text string `json:"text"`
 }

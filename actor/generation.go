@@ -17,6 +17,8 @@ const (
 )
 
 // generationState is the checkpoint of a generation.
+//
+//easyjson:json
 type generationState struct {
 	Tries  int    `json:"tries"` // failed calls so far
 	Broken int    `json:"broken"`

@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -18,12 +19,19 @@ const (
 	maxChoiceName        = 100
 )
 
+//easyjson:json
 type callback struct {
-	Type int `json:"type"`
-	Data any `json:"data,omitempty"`
+	Type int             `json:"type"`
+	Data json.RawMessage `json:"data,omitempty"`
 }
 
-func (w *work) callback(kind int, data any) { w.answer(200, callback{Type: kind, Data: data}) }
+func (w *work) callback(kind int, data any) {
+	c := callback{Type: kind}
+	if data != nil {
+		c.Data = raw(data)
+	}
+	w.answer(200, c)
+}
 
 func (w *work) ephemeral(format string, args ...any) {
 	w.callback(callbackMessage, render.Ephemeral(fmt.Sprintf(format, args...)))

@@ -32,12 +32,16 @@ func (w *work) may(u User, what string) bool {
 	if bits&adminPermissions != 0 {
 		return true
 	}
-	for _, row := range w.tx.Rows(`SELECT kind, id, can FROM member ORDER BY kind, id, can`) {
-		mine := row.Str(1) == u.ID
-		if row.Str(0) == "role" {
-			mine = slices.Contains(u.Roles, row.Str(1))
+	for _, row := range w.tx.Rows(`SELECT can FROM member WHERE kind = 'user' AND id = ? ORDER BY can`, u.ID) {
+		if implies(row.Str(0), what) {
+			return true
 		}
-		if mine && implies(row.Str(2), what) {
+	}
+	if len(u.Roles) == 0 {
+		return false
+	}
+	for _, row := range w.tx.Rows(`SELECT id, can FROM member WHERE kind = 'role' ORDER BY id, can`) {
+		if slices.Contains(u.Roles, row.Str(0)) && implies(row.Str(1), what) {
 			return true
 		}
 	}

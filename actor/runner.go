@@ -10,6 +10,8 @@ import (
 
 // runnerState is the document "runner": whom the workspace's lease belongs to, and what it offers. It outlives the
 // connection: a model may call the tools of a runner that is away for a moment.
+//
+//easyjson:json
 type runnerState struct {
 	Socket  string       `json:"socket"` // "" when it is gone
 	Journal string       `json:"journal"`

@@ -15,6 +15,11 @@ const (
 	maxPrompt       = 32000 // bytes of one submission's text; Discord's own limit is 6,000 characters of a command
 )
 
+// attachments as a submission keeps them.
+//
+//easyjson:json
+type attachments []Attachment
+
 // submission is an admitted input. The same key is the same submission for ever.
 type submission struct {
 	ID, Conversation   int64
@@ -95,7 +100,7 @@ func (w *work) admit(in input) (submission, string) {
 	}
 	row, _ := w.tx.Row(`INSERT INTO submission(conversation, key, source, author, author_name, content, attachments, channel, state, created_wall)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?) RETURNING `+submissionColumns,
-		c.ID, in.Key, in.Source, in.Author.ID, in.Author.Name, in.Content, encode(nonNil(in.Attachments)), in.Place.Channel, w.wall)
+		c.ID, in.Key, in.Source, in.Author.ID, in.Author.Name, in.Content, encode(attachments(nonNil(in.Attachments))), in.Place.Channel, w.wall)
 	s := scanSubmission(row)
 	w.point(PointAdmit, jobName(s.ID))
 	w.event("submission.admitted", s.ID, jobName(s.ID), in.Source)
@@ -161,7 +166,7 @@ func sortedByID(rows []store.Row) []submission {
 // textOf is what the model reads of a submission: its text and the names of what came with it.
 func textOf(s submission) string {
 	text := s.Content
-	for _, a := range decode[[]Attachment](s.Attachments) {
+	for _, a := range decode[attachments](s.Attachments) {
 		text += fmt.Sprintf("\n[attached: %s, %d bytes, %s]", a.Name, a.Size, a.Type)
 	}
 	return text

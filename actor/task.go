@@ -132,16 +132,32 @@ func (w *work) delay(id, by int64) {
 }
 
 func encode(v any) string {
-	raw, err := json.Marshal(v)
+	raw, err := marshal(v)
 	if err != nil {
 		panic(err) // our own types always encode
 	}
 	return string(raw)
 }
 
+// marshal uses the generated code of the types that have some.
+func marshal(v any) ([]byte, error) {
+	if v, ok := v.(encoder); ok {
+		return Encode(v)
+	}
+	return json.Marshal(v)
+}
+
 // decode reads JSON of our own making; damage gives the zero value, which every reader treats as the beginning.
 func decode[T any](s string) T {
-	var v T
-	_ = json.Unmarshal([]byte(s), &v)
+	var v, zero T
+	var err error
+	if into, ok := any(&v).(Decoder); ok {
+		err = Decode([]byte(s), into)
+	} else {
+		err = json.Unmarshal([]byte(s), &v)
+	}
+	if err != nil {
+		return zero
+	}
 	return v
 }

@@ -21,6 +21,8 @@ const (
 )
 
 // toolState is the checkpoint of a tool.
+//
+//easyjson:json
 type toolState struct {
 	Socket   string `json:"socket,omitempty"`   // the connection the task was sent on
 	Started  bool   `json:"started,omitempty"`  // the runner's journal has it

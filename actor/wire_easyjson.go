@@ -6,6 +6,8 @@ import (
 	json "encoding/json"
 	jlexer "github.com/mailru/easyjson/jlexer"
 	jwriter "github.com/mailru/easyjson/jwriter"
+	frame "holdfast/actor/frame"
+	model "holdfast/actor/model"
 )
 
 // suppress unused package warning
@@ -15,7 +17,1137 @@ var (
 	_ *jwriter.Writer
 )
 
-func easyjsonF4688553DecodeHoldfastActor(in *jlexer.Lexer, out *Withdraw) {
+func easyjsonF4688553DecodeHoldfastActor(in *jlexer.Lexer, out *userEntry) {
+	isTopLevel := in.IsStart()
+	if in.IsNull() {
+		if isTopLevel {
+			in.Consumed()
+		}
+		in.Skip()
+		return
+	}
+	in.Delim('{')
+	for !in.IsDelim('}') {
+		key := in.UnsafeFieldName(false)
+		in.WantColon()
+		switch key {
+		case "submission":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Submission = int64(in.Int64())
+			}
+		case "author":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Author = string(in.String())
+			}
+		case "name":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Name = string(in.String())
+			}
+		case "text":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Text = string(in.String())
+			}
+		default:
+			in.SkipRecursive()
+		}
+		in.WantComma()
+	}
+	in.Delim('}')
+	if isTopLevel {
+		in.Consumed()
+	}
+}
+func easyjsonF4688553EncodeHoldfastActor(out *jwriter.Writer, in userEntry) {
+	out.RawByte('{')
+	first := true
+	_ = first
+	{
+		const prefix string = ",\"submission\":"
+		out.RawString(prefix[1:])
+		out.Int64(int64(in.Submission))
+	}
+	{
+		const prefix string = ",\"author\":"
+		out.RawString(prefix)
+		out.String(string(in.Author))
+	}
+	{
+		const prefix string = ",\"name\":"
+		out.RawString(prefix)
+		out.String(string(in.Name))
+	}
+	{
+		const prefix string = ",\"text\":"
+		out.RawString(prefix)
+		out.String(string(in.Text))
+	}
+	out.RawByte('}')
+}
+
+// MarshalEasyJSON supports easyjson.Marshaler interface
+func (v userEntry) MarshalEasyJSON(w *jwriter.Writer) {
+	easyjsonF4688553EncodeHoldfastActor(w, v)
+}
+
+// UnmarshalEasyJSON supports easyjson.Unmarshaler interface
+func (v *userEntry) UnmarshalEasyJSON(l *jlexer.Lexer) {
+	easyjsonF4688553DecodeHoldfastActor(l, v)
+}
+func easyjsonF4688553DecodeHoldfastActor1(in *jlexer.Lexer, out *toolState) {
+	isTopLevel := in.IsStart()
+	if in.IsNull() {
+		if isTopLevel {
+			in.Consumed()
+		}
+		in.Skip()
+		return
+	}
+	in.Delim('{')
+	for !in.IsDelim('}') {
+		key := in.UnsafeFieldName(false)
+		in.WantColon()
+		switch key {
+		case "socket":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Socket = string(in.String())
+			}
+		case "started":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Started = bool(in.Bool())
+			}
+		case "since":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Since = int64(in.Int64())
+			}
+		case "policy":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Policy = int64(in.Int64())
+			}
+		case "approved":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Approved = int64(in.Int64())
+			}
+		case "status":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Status = string(in.String())
+			}
+		case "exit":
+			if in.IsNull() {
+				in.Skip()
+				out.Exit = nil
+			} else {
+				if out.Exit == nil {
+					out.Exit = new(int)
+				}
+				if in.IsNull() {
+					in.Skip()
+				} else {
+					*out.Exit = int(in.Int())
+				}
+			}
+		case "blob":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Blob = string(in.String())
+			}
+		default:
+			in.SkipRecursive()
+		}
+		in.WantComma()
+	}
+	in.Delim('}')
+	if isTopLevel {
+		in.Consumed()
+	}
+}
+func easyjsonF4688553EncodeHoldfastActor1(out *jwriter.Writer, in toolState) {
+	out.RawByte('{')
+	first := true
+	_ = first
+	if in.Socket != "" {
+		const prefix string = ",\"socket\":"
+		first = false
+		out.RawString(prefix[1:])
+		out.String(string(in.Socket))
+	}
+	if in.Started {
+		const prefix string = ",\"started\":"
+		if first {
+			first = false
+			out.RawString(prefix[1:])
+		} else {
+			out.RawString(prefix)
+		}
+		out.Bool(bool(in.Started))
+	}
+	if in.Since != 0 {
+		const prefix string = ",\"since\":"
+		if first {
+			first = false
+			out.RawString(prefix[1:])
+		} else {
+			out.RawString(prefix)
+		}
+		out.Int64(int64(in.Since))
+	}
+	if in.Policy != 0 {
+		const prefix string = ",\"policy\":"
+		if first {
+			first = false
+			out.RawString(prefix[1:])
+		} else {
+			out.RawString(prefix)
+		}
+		out.Int64(int64(in.Policy))
+	}
+	if in.Approved != 0 {
+		const prefix string = ",\"approved\":"
+		if first {
+			first = false
+			out.RawString(prefix[1:])
+		} else {
+			out.RawString(prefix)
+		}
+		out.Int64(int64(in.Approved))
+	}
+	if in.Status != "" {
+		const prefix string = ",\"status\":"
+		if first {
+			first = false
+			out.RawString(prefix[1:])
+		} else {
+			out.RawString(prefix)
+		}
+		out.String(string(in.Status))
+	}
+	if in.Exit != nil {
+		const prefix string = ",\"exit\":"
+		if first {
+			first = false
+			out.RawString(prefix[1:])
+		} else {
+			out.RawString(prefix)
+		}
+		out.Int(int(*in.Exit))
+	}
+	if in.Blob != "" {
+		const prefix string = ",\"blob\":"
+		if first {
+			first = false
+			out.RawString(prefix[1:])
+		} else {
+			out.RawString(prefix)
+		}
+		out.String(string(in.Blob))
+	}
+	out.RawByte('}')
+}
+
+// MarshalEasyJSON supports easyjson.Marshaler interface
+func (v toolState) MarshalEasyJSON(w *jwriter.Writer) {
+	easyjsonF4688553EncodeHoldfastActor1(w, v)
+}
+
+// UnmarshalEasyJSON supports easyjson.Unmarshaler interface
+func (v *toolState) UnmarshalEasyJSON(l *jlexer.Lexer) {
+	easyjsonF4688553DecodeHoldfastActor1(l, v)
+}
+func easyjsonF4688553DecodeHoldfastActor2(in *jlexer.Lexer, out *systemEntry) {
+	isTopLevel := in.IsStart()
+	if in.IsNull() {
+		if isTopLevel {
+			in.Consumed()
+		}
+		in.Skip()
+		return
+	}
+	in.Delim('{')
+	for !in.IsDelim('}') {
+		key := in.UnsafeFieldName(false)
+		in.WantColon()
+		switch key {
+		case "text":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Text = string(in.String())
+			}
+		default:
+			in.SkipRecursive()
+		}
+		in.WantComma()
+	}
+	in.Delim('}')
+	if isTopLevel {
+		in.Consumed()
+	}
+}
+func easyjsonF4688553EncodeHoldfastActor2(out *jwriter.Writer, in systemEntry) {
+	out.RawByte('{')
+	first := true
+	_ = first
+	{
+		const prefix string = ",\"text\":"
+		out.RawString(prefix[1:])
+		out.String(string(in.Text))
+	}
+	out.RawByte('}')
+}
+
+// MarshalEasyJSON supports easyjson.Marshaler interface
+func (v systemEntry) MarshalEasyJSON(w *jwriter.Writer) {
+	easyjsonF4688553EncodeHoldfastActor2(w, v)
+}
+
+// UnmarshalEasyJSON supports easyjson.Unmarshaler interface
+func (v *systemEntry) UnmarshalEasyJSON(l *jlexer.Lexer) {
+	easyjsonF4688553DecodeHoldfastActor2(l, v)
+}
+func easyjsonF4688553DecodeHoldfastActor3(in *jlexer.Lexer, out *runnerState) {
+	isTopLevel := in.IsStart()
+	if in.IsNull() {
+		if isTopLevel {
+			in.Consumed()
+		}
+		in.Skip()
+		return
+	}
+	in.Delim('{')
+	for !in.IsDelim('}') {
+		key := in.UnsafeFieldName(false)
+		in.WantColon()
+		switch key {
+		case "socket":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Socket = string(in.String())
+			}
+		case "journal":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Journal = string(in.String())
+			}
+		case "name":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Name = string(in.String())
+			}
+		case "version":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Version = string(in.String())
+			}
+		case "project":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Project = string(in.String())
+			}
+		case "sandbox":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Sandbox = string(in.String())
+			}
+		case "tools":
+			if in.IsNull() {
+				in.Skip()
+				out.Tools = nil
+			} else {
+				in.Delim('[')
+				if out.Tools == nil {
+					if !in.IsDelim(']') {
+						out.Tools = make([]frame.Tool, 0, 0)
+					} else {
+						out.Tools = []frame.Tool{}
+					}
+				} else {
+					out.Tools = (out.Tools)[:0]
+				}
+				for !in.IsDelim(']') {
+					var v1 frame.Tool
+					easyjsonF4688553DecodeHoldfastActorFrame(in, &v1)
+					out.Tools = append(out.Tools, v1)
+					in.WantComma()
+				}
+				in.Delim(']')
+			}
+		case "since":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Since = int64(in.Int64())
+			}
+		default:
+			in.SkipRecursive()
+		}
+		in.WantComma()
+	}
+	in.Delim('}')
+	if isTopLevel {
+		in.Consumed()
+	}
+}
+func easyjsonF4688553EncodeHoldfastActor3(out *jwriter.Writer, in runnerState) {
+	out.RawByte('{')
+	first := true
+	_ = first
+	{
+		const prefix string = ",\"socket\":"
+		out.RawString(prefix[1:])
+		out.String(string(in.Socket))
+	}
+	{
+		const prefix string = ",\"journal\":"
+		out.RawString(prefix)
+		out.String(string(in.Journal))
+	}
+	{
+		const prefix string = ",\"name\":"
+		out.RawString(prefix)
+		out.String(string(in.Name))
+	}
+	{
+		const prefix string = ",\"version\":"
+		out.RawString(prefix)
+		out.String(string(in.Version))
+	}
+	{
+		const prefix string = ",\"project\":"
+		out.RawString(prefix)
+		out.String(string(in.Project))
+	}
+	{
+		const prefix string = ",\"sandbox\":"
+		out.RawString(prefix)
+		out.String(string(in.Sandbox))
+	}
+	{
+		const prefix string = ",\"tools\":"
+		out.RawString(prefix)
+		if in.Tools == nil && (out.Flags&jwriter.NilSliceAsEmpty) == 0 {
+			out.RawString("null")
+		} else {
+			out.RawByte('[')
+			for v2, v3 := range in.Tools {
+				if v2 > 0 {
+					out.RawByte(',')
+				}
+				easyjsonF4688553EncodeHoldfastActorFrame(out, v3)
+			}
+			out.RawByte(']')
+		}
+	}
+	{
+		const prefix string = ",\"since\":"
+		out.RawString(prefix)
+		out.Int64(int64(in.Since))
+	}
+	out.RawByte('}')
+}
+
+// MarshalEasyJSON supports easyjson.Marshaler interface
+func (v runnerState) MarshalEasyJSON(w *jwriter.Writer) {
+	easyjsonF4688553EncodeHoldfastActor3(w, v)
+}
+
+// UnmarshalEasyJSON supports easyjson.Unmarshaler interface
+func (v *runnerState) UnmarshalEasyJSON(l *jlexer.Lexer) {
+	easyjsonF4688553DecodeHoldfastActor3(l, v)
+}
+func easyjsonF4688553DecodeHoldfastActorFrame(in *jlexer.Lexer, out *frame.Tool) {
+	isTopLevel := in.IsStart()
+	if in.IsNull() {
+		if isTopLevel {
+			in.Consumed()
+		}
+		in.Skip()
+		return
+	}
+	in.Delim('{')
+	for !in.IsDelim('}') {
+		key := in.UnsafeFieldName(false)
+		in.WantColon()
+		switch key {
+		case "name":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Name = string(in.String())
+			}
+		case "description":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Description = string(in.String())
+			}
+		case "schema":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				if data := in.Raw(); in.Ok() {
+					in.AddError((out.Schema).UnmarshalJSON(data))
+				}
+			}
+		case "safe":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Safe = bool(in.Bool())
+			}
+		case "note":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Note = string(in.String())
+			}
+		default:
+			in.SkipRecursive()
+		}
+		in.WantComma()
+	}
+	in.Delim('}')
+	if isTopLevel {
+		in.Consumed()
+	}
+}
+func easyjsonF4688553EncodeHoldfastActorFrame(out *jwriter.Writer, in frame.Tool) {
+	out.RawByte('{')
+	first := true
+	_ = first
+	{
+		const prefix string = ",\"name\":"
+		out.RawString(prefix[1:])
+		out.String(string(in.Name))
+	}
+	{
+		const prefix string = ",\"description\":"
+		out.RawString(prefix)
+		out.String(string(in.Description))
+	}
+	{
+		const prefix string = ",\"schema\":"
+		out.RawString(prefix)
+		out.Raw((in.Schema).MarshalJSON())
+	}
+	{
+		const prefix string = ",\"safe\":"
+		out.RawString(prefix)
+		out.Bool(bool(in.Safe))
+	}
+	if in.Note != "" {
+		const prefix string = ",\"note\":"
+		out.RawString(prefix)
+		out.String(string(in.Note))
+	}
+	out.RawByte('}')
+}
+func easyjsonF4688553DecodeHoldfastActor4(in *jlexer.Lexer, out *resultEntry) {
+	isTopLevel := in.IsStart()
+	if in.IsNull() {
+		if isTopLevel {
+			in.Consumed()
+		}
+		in.Skip()
+		return
+	}
+	in.Delim('{')
+	for !in.IsDelim('}') {
+		key := in.UnsafeFieldName(false)
+		in.WantColon()
+		switch key {
+		case "call_id":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.CallID = string(in.String())
+			}
+		case "text":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Text = string(in.String())
+			}
+		case "error":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Error = bool(in.Bool())
+			}
+		default:
+			in.SkipRecursive()
+		}
+		in.WantComma()
+	}
+	in.Delim('}')
+	if isTopLevel {
+		in.Consumed()
+	}
+}
+func easyjsonF4688553EncodeHoldfastActor4(out *jwriter.Writer, in resultEntry) {
+	out.RawByte('{')
+	first := true
+	_ = first
+	{
+		const prefix string = ",\"call_id\":"
+		out.RawString(prefix[1:])
+		out.String(string(in.CallID))
+	}
+	{
+		const prefix string = ",\"text\":"
+		out.RawString(prefix)
+		out.String(string(in.Text))
+	}
+	if in.Error {
+		const prefix string = ",\"error\":"
+		out.RawString(prefix)
+		out.Bool(bool(in.Error))
+	}
+	out.RawByte('}')
+}
+
+// MarshalEasyJSON supports easyjson.Marshaler interface
+func (v resultEntry) MarshalEasyJSON(w *jwriter.Writer) {
+	easyjsonF4688553EncodeHoldfastActor4(w, v)
+}
+
+// UnmarshalEasyJSON supports easyjson.Unmarshaler interface
+func (v *resultEntry) UnmarshalEasyJSON(l *jlexer.Lexer) {
+	easyjsonF4688553DecodeHoldfastActor4(l, v)
+}
+func easyjsonF4688553DecodeHoldfastActor5(in *jlexer.Lexer, out *generationState) {
+	isTopLevel := in.IsStart()
+	if in.IsNull() {
+		if isTopLevel {
+			in.Consumed()
+		}
+		in.Skip()
+		return
+	}
+	in.Delim('{')
+	for !in.IsDelim('}') {
+		key := in.UnsafeFieldName(false)
+		in.WantColon()
+		switch key {
+		case "tries":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Tries = int(in.Int())
+			}
+		case "broken":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Broken = int(in.Int())
+			}
+		case "model":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Model = string(in.String())
+			}
+		default:
+			in.SkipRecursive()
+		}
+		in.WantComma()
+	}
+	in.Delim('}')
+	if isTopLevel {
+		in.Consumed()
+	}
+}
+func easyjsonF4688553EncodeHoldfastActor5(out *jwriter.Writer, in generationState) {
+	out.RawByte('{')
+	first := true
+	_ = first
+	{
+		const prefix string = ",\"tries\":"
+		out.RawString(prefix[1:])
+		out.Int(int(in.Tries))
+	}
+	{
+		const prefix string = ",\"broken\":"
+		out.RawString(prefix)
+		out.Int(int(in.Broken))
+	}
+	{
+		const prefix string = ",\"model\":"
+		out.RawString(prefix)
+		out.String(string(in.Model))
+	}
+	out.RawByte('}')
+}
+
+// MarshalEasyJSON supports easyjson.Marshaler interface
+func (v generationState) MarshalEasyJSON(w *jwriter.Writer) {
+	easyjsonF4688553EncodeHoldfastActor5(w, v)
+}
+
+// UnmarshalEasyJSON supports easyjson.Unmarshaler interface
+func (v *generationState) UnmarshalEasyJSON(l *jlexer.Lexer) {
+	easyjsonF4688553DecodeHoldfastActor5(l, v)
+}
+func easyjsonF4688553DecodeHoldfastActor6(in *jlexer.Lexer, out *callback) {
+	isTopLevel := in.IsStart()
+	if in.IsNull() {
+		if isTopLevel {
+			in.Consumed()
+		}
+		in.Skip()
+		return
+	}
+	in.Delim('{')
+	for !in.IsDelim('}') {
+		key := in.UnsafeFieldName(false)
+		in.WantColon()
+		switch key {
+		case "type":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Type = int(in.Int())
+			}
+		case "data":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				if data := in.Raw(); in.Ok() {
+					in.AddError((out.Data).UnmarshalJSON(data))
+				}
+			}
+		default:
+			in.SkipRecursive()
+		}
+		in.WantComma()
+	}
+	in.Delim('}')
+	if isTopLevel {
+		in.Consumed()
+	}
+}
+func easyjsonF4688553EncodeHoldfastActor6(out *jwriter.Writer, in callback) {
+	out.RawByte('{')
+	first := true
+	_ = first
+	{
+		const prefix string = ",\"type\":"
+		out.RawString(prefix[1:])
+		out.Int(int(in.Type))
+	}
+	if len(in.Data) != 0 {
+		const prefix string = ",\"data\":"
+		out.RawString(prefix)
+		out.Raw((in.Data).MarshalJSON())
+	}
+	out.RawByte('}')
+}
+
+// MarshalEasyJSON supports easyjson.Marshaler interface
+func (v callback) MarshalEasyJSON(w *jwriter.Writer) {
+	easyjsonF4688553EncodeHoldfastActor6(w, v)
+}
+
+// UnmarshalEasyJSON supports easyjson.Unmarshaler interface
+func (v *callback) UnmarshalEasyJSON(l *jlexer.Lexer) {
+	easyjsonF4688553DecodeHoldfastActor6(l, v)
+}
+func easyjsonF4688553DecodeHoldfastActor7(in *jlexer.Lexer, out *attachments) {
+	isTopLevel := in.IsStart()
+	if in.IsNull() {
+		in.Skip()
+		*out = nil
+	} else {
+		in.Delim('[')
+		if *out == nil {
+			if !in.IsDelim(']') {
+				*out = make(attachments, 0, 0)
+			} else {
+				*out = attachments{}
+			}
+		} else {
+			*out = (*out)[:0]
+		}
+		for !in.IsDelim(']') {
+			var v4 Attachment
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				(v4).UnmarshalEasyJSON(in)
+			}
+			*out = append(*out, v4)
+			in.WantComma()
+		}
+		in.Delim(']')
+	}
+	if isTopLevel {
+		in.Consumed()
+	}
+}
+func easyjsonF4688553EncodeHoldfastActor7(out *jwriter.Writer, in attachments) {
+	if in == nil && (out.Flags&jwriter.NilSliceAsEmpty) == 0 {
+		out.RawString("null")
+	} else {
+		out.RawByte('[')
+		for v5, v6 := range in {
+			if v5 > 0 {
+				out.RawByte(',')
+			}
+			(v6).MarshalEasyJSON(out)
+		}
+		out.RawByte(']')
+	}
+}
+
+// MarshalEasyJSON supports easyjson.Marshaler interface
+func (v attachments) MarshalEasyJSON(w *jwriter.Writer) {
+	easyjsonF4688553EncodeHoldfastActor7(w, v)
+}
+
+// UnmarshalEasyJSON supports easyjson.Unmarshaler interface
+func (v *attachments) UnmarshalEasyJSON(l *jlexer.Lexer) {
+	easyjsonF4688553DecodeHoldfastActor7(l, v)
+}
+func easyjsonF4688553DecodeHoldfastActor8(in *jlexer.Lexer, out *assistantEntry) {
+	isTopLevel := in.IsStart()
+	if in.IsNull() {
+		if isTopLevel {
+			in.Consumed()
+		}
+		in.Skip()
+		return
+	}
+	in.Delim('{')
+	for !in.IsDelim('}') {
+		key := in.UnsafeFieldName(false)
+		in.WantColon()
+		switch key {
+		case "text":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Text = string(in.String())
+			}
+		case "calls":
+			if in.IsNull() {
+				in.Skip()
+				out.Calls = nil
+			} else {
+				in.Delim('[')
+				if out.Calls == nil {
+					if !in.IsDelim(']') {
+						out.Calls = make([]model.Call, 0, 0)
+					} else {
+						out.Calls = []model.Call{}
+					}
+				} else {
+					out.Calls = (out.Calls)[:0]
+				}
+				for !in.IsDelim(']') {
+					var v7 model.Call
+					easyjsonF4688553DecodeHoldfastActorModel(in, &v7)
+					out.Calls = append(out.Calls, v7)
+					in.WantComma()
+				}
+				in.Delim(']')
+			}
+		case "opaque":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Opaque = string(in.String())
+			}
+		case "model":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Model = string(in.String())
+			}
+		default:
+			in.SkipRecursive()
+		}
+		in.WantComma()
+	}
+	in.Delim('}')
+	if isTopLevel {
+		in.Consumed()
+	}
+}
+func easyjsonF4688553EncodeHoldfastActor8(out *jwriter.Writer, in assistantEntry) {
+	out.RawByte('{')
+	first := true
+	_ = first
+	{
+		const prefix string = ",\"text\":"
+		out.RawString(prefix[1:])
+		out.String(string(in.Text))
+	}
+	if len(in.Calls) != 0 {
+		const prefix string = ",\"calls\":"
+		out.RawString(prefix)
+		{
+			out.RawByte('[')
+			for v8, v9 := range in.Calls {
+				if v8 > 0 {
+					out.RawByte(',')
+				}
+				easyjsonF4688553EncodeHoldfastActorModel(out, v9)
+			}
+			out.RawByte(']')
+		}
+	}
+	if in.Opaque != "" {
+		const prefix string = ",\"opaque\":"
+		out.RawString(prefix)
+		out.String(string(in.Opaque))
+	}
+	{
+		const prefix string = ",\"model\":"
+		out.RawString(prefix)
+		out.String(string(in.Model))
+	}
+	out.RawByte('}')
+}
+
+// MarshalEasyJSON supports easyjson.Marshaler interface
+func (v assistantEntry) MarshalEasyJSON(w *jwriter.Writer) {
+	easyjsonF4688553EncodeHoldfastActor8(w, v)
+}
+
+// UnmarshalEasyJSON supports easyjson.Unmarshaler interface
+func (v *assistantEntry) UnmarshalEasyJSON(l *jlexer.Lexer) {
+	easyjsonF4688553DecodeHoldfastActor8(l, v)
+}
+func easyjsonF4688553DecodeHoldfastActorModel(in *jlexer.Lexer, out *model.Call) {
+	isTopLevel := in.IsStart()
+	if in.IsNull() {
+		if isTopLevel {
+			in.Consumed()
+		}
+		in.Skip()
+		return
+	}
+	in.Delim('{')
+	for !in.IsDelim('}') {
+		key := in.UnsafeFieldName(false)
+		in.WantColon()
+		switch key {
+		case "id":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.ID = string(in.String())
+			}
+		case "name":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Name = string(in.String())
+			}
+		case "args":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				if data := in.Raw(); in.Ok() {
+					in.AddError((out.Args).UnmarshalJSON(data))
+				}
+			}
+		case "broken":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Broken = string(in.String())
+			}
+		default:
+			in.SkipRecursive()
+		}
+		in.WantComma()
+	}
+	in.Delim('}')
+	if isTopLevel {
+		in.Consumed()
+	}
+}
+func easyjsonF4688553EncodeHoldfastActorModel(out *jwriter.Writer, in model.Call) {
+	out.RawByte('{')
+	first := true
+	_ = first
+	{
+		const prefix string = ",\"id\":"
+		out.RawString(prefix[1:])
+		out.String(string(in.ID))
+	}
+	{
+		const prefix string = ",\"name\":"
+		out.RawString(prefix)
+		out.String(string(in.Name))
+	}
+	{
+		const prefix string = ",\"args\":"
+		out.RawString(prefix)
+		out.Raw((in.Args).MarshalJSON())
+	}
+	if in.Broken != "" {
+		const prefix string = ",\"broken\":"
+		out.RawString(prefix)
+		out.String(string(in.Broken))
+	}
+	out.RawByte('}')
+}
+func easyjsonF4688553DecodeHoldfastActor9(in *jlexer.Lexer, out *approvalState) {
+	isTopLevel := in.IsStart()
+	if in.IsNull() {
+		if isTopLevel {
+			in.Consumed()
+		}
+		in.Skip()
+		return
+	}
+	in.Delim('{')
+	for !in.IsDelim('}') {
+		key := in.UnsafeFieldName(false)
+		in.WantColon()
+		switch key {
+		case "hash":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Hash = string(in.String())
+			}
+		case "expires":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Expires = int64(in.Int64())
+			}
+		case "expires_wall":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.ExpiresWall = int64(in.Int64())
+			}
+		case "requester":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Requester = string(in.String())
+			}
+		case "outcome":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Outcome = string(in.String())
+			}
+		case "by":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.By = string(in.String())
+			}
+		case "at":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.At = int64(in.Int64())
+			}
+		case "reason":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Reason = string(in.String())
+			}
+		default:
+			in.SkipRecursive()
+		}
+		in.WantComma()
+	}
+	in.Delim('}')
+	if isTopLevel {
+		in.Consumed()
+	}
+}
+func easyjsonF4688553EncodeHoldfastActor9(out *jwriter.Writer, in approvalState) {
+	out.RawByte('{')
+	first := true
+	_ = first
+	{
+		const prefix string = ",\"hash\":"
+		out.RawString(prefix[1:])
+		out.String(string(in.Hash))
+	}
+	{
+		const prefix string = ",\"expires\":"
+		out.RawString(prefix)
+		out.Int64(int64(in.Expires))
+	}
+	{
+		const prefix string = ",\"expires_wall\":"
+		out.RawString(prefix)
+		out.Int64(int64(in.ExpiresWall))
+	}
+	{
+		const prefix string = ",\"requester\":"
+		out.RawString(prefix)
+		out.String(string(in.Requester))
+	}
+	{
+		const prefix string = ",\"outcome\":"
+		out.RawString(prefix)
+		out.String(string(in.Outcome))
+	}
+	if in.By != "" {
+		const prefix string = ",\"by\":"
+		out.RawString(prefix)
+		out.String(string(in.By))
+	}
+	if in.At != 0 {
+		const prefix string = ",\"at\":"
+		out.RawString(prefix)
+		out.Int64(int64(in.At))
+	}
+	if in.Reason != "" {
+		const prefix string = ",\"reason\":"
+		out.RawString(prefix)
+		out.String(string(in.Reason))
+	}
+	out.RawByte('}')
+}
+
+// MarshalEasyJSON supports easyjson.Marshaler interface
+func (v approvalState) MarshalEasyJSON(w *jwriter.Writer) {
+	easyjsonF4688553EncodeHoldfastActor9(w, v)
+}
+
+// UnmarshalEasyJSON supports easyjson.Unmarshaler interface
+func (v *approvalState) UnmarshalEasyJSON(l *jlexer.Lexer) {
+	easyjsonF4688553DecodeHoldfastActor9(l, v)
+}
+func easyjsonF4688553DecodeHoldfastActor10(in *jlexer.Lexer, out *Withdraw) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -45,7 +1177,7 @@ func easyjsonF4688553DecodeHoldfastActor(in *jlexer.Lexer, out *Withdraw) {
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor(out *jwriter.Writer, in Withdraw) {
+func easyjsonF4688553EncodeHoldfastActor10(out *jwriter.Writer, in Withdraw) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -59,14 +1191,14 @@ func easyjsonF4688553EncodeHoldfastActor(out *jwriter.Writer, in Withdraw) {
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v Withdraw) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor(w, v)
+	easyjsonF4688553EncodeHoldfastActor10(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *Withdraw) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor(l, v)
+	easyjsonF4688553DecodeHoldfastActor10(l, v)
 }
-func easyjsonF4688553DecodeHoldfastActor1(in *jlexer.Lexer, out *User) {
+func easyjsonF4688553DecodeHoldfastActor11(in *jlexer.Lexer, out *User) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -108,13 +1240,13 @@ func easyjsonF4688553DecodeHoldfastActor1(in *jlexer.Lexer, out *User) {
 					out.Roles = (out.Roles)[:0]
 				}
 				for !in.IsDelim(']') {
-					var v1 string
+					var v10 string
 					if in.IsNull() {
 						in.Skip()
 					} else {
-						v1 = string(in.String())
+						v10 = string(in.String())
 					}
-					out.Roles = append(out.Roles, v1)
+					out.Roles = append(out.Roles, v10)
 					in.WantComma()
 				}
 				in.Delim(']')
@@ -135,7 +1267,7 @@ func easyjsonF4688553DecodeHoldfastActor1(in *jlexer.Lexer, out *User) {
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor1(out *jwriter.Writer, in User) {
+func easyjsonF4688553EncodeHoldfastActor11(out *jwriter.Writer, in User) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -154,11 +1286,11 @@ func easyjsonF4688553EncodeHoldfastActor1(out *jwriter.Writer, in User) {
 		out.RawString(prefix)
 		{
 			out.RawByte('[')
-			for v2, v3 := range in.Roles {
-				if v2 > 0 {
+			for v11, v12 := range in.Roles {
+				if v11 > 0 {
 					out.RawByte(',')
 				}
-				out.String(string(v3))
+				out.String(string(v12))
 			}
 			out.RawByte(']')
 		}
@@ -173,14 +1305,14 @@ func easyjsonF4688553EncodeHoldfastActor1(out *jwriter.Writer, in User) {
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v User) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor1(w, v)
+	easyjsonF4688553EncodeHoldfastActor11(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *User) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor1(l, v)
+	easyjsonF4688553DecodeHoldfastActor11(l, v)
 }
-func easyjsonF4688553DecodeHoldfastActor2(in *jlexer.Lexer, out *Trace) {
+func easyjsonF4688553DecodeHoldfastActor12(in *jlexer.Lexer, out *Trace) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -216,7 +1348,7 @@ func easyjsonF4688553DecodeHoldfastActor2(in *jlexer.Lexer, out *Trace) {
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor2(out *jwriter.Writer, in Trace) {
+func easyjsonF4688553EncodeHoldfastActor12(out *jwriter.Writer, in Trace) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -235,14 +1367,14 @@ func easyjsonF4688553EncodeHoldfastActor2(out *jwriter.Writer, in Trace) {
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v Trace) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor2(w, v)
+	easyjsonF4688553EncodeHoldfastActor12(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *Trace) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor2(l, v)
+	easyjsonF4688553DecodeHoldfastActor12(l, v)
 }
-func easyjsonF4688553DecodeHoldfastActor3(in *jlexer.Lexer, out *RunnerSocket) {
+func easyjsonF4688553DecodeHoldfastActor13(in *jlexer.Lexer, out *RunnerSocket) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -284,7 +1416,7 @@ func easyjsonF4688553DecodeHoldfastActor3(in *jlexer.Lexer, out *RunnerSocket) {
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor3(out *jwriter.Writer, in RunnerSocket) {
+func easyjsonF4688553EncodeHoldfastActor13(out *jwriter.Writer, in RunnerSocket) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -308,14 +1440,14 @@ func easyjsonF4688553EncodeHoldfastActor3(out *jwriter.Writer, in RunnerSocket) 
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v RunnerSocket) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor3(w, v)
+	easyjsonF4688553EncodeHoldfastActor13(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *RunnerSocket) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor3(l, v)
+	easyjsonF4688553DecodeHoldfastActor13(l, v)
 }
-func easyjsonF4688553DecodeHoldfastActor4(in *jlexer.Lexer, out *RunnerMessage) {
+func easyjsonF4688553DecodeHoldfastActor14(in *jlexer.Lexer, out *RunnerMessage) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -353,7 +1485,7 @@ func easyjsonF4688553DecodeHoldfastActor4(in *jlexer.Lexer, out *RunnerMessage) 
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor4(out *jwriter.Writer, in RunnerMessage) {
+func easyjsonF4688553EncodeHoldfastActor14(out *jwriter.Writer, in RunnerMessage) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -372,14 +1504,14 @@ func easyjsonF4688553EncodeHoldfastActor4(out *jwriter.Writer, in RunnerMessage)
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v RunnerMessage) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor4(w, v)
+	easyjsonF4688553EncodeHoldfastActor14(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *RunnerMessage) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor4(l, v)
+	easyjsonF4688553DecodeHoldfastActor14(l, v)
 }
-func easyjsonF4688553DecodeHoldfastActor5(in *jlexer.Lexer, out *Result) {
+func easyjsonF4688553DecodeHoldfastActor15(in *jlexer.Lexer, out *Result) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -443,13 +1575,13 @@ func easyjsonF4688553DecodeHoldfastActor5(in *jlexer.Lexer, out *Result) {
 					out.Effects = (out.Effects)[:0]
 				}
 				for !in.IsDelim(']') {
-					var v4 Effect
+					var v13 Effect
 					if in.IsNull() {
 						in.Skip()
 					} else {
-						(v4).UnmarshalEasyJSON(in)
+						(v13).UnmarshalEasyJSON(in)
 					}
-					out.Effects = append(out.Effects, v4)
+					out.Effects = append(out.Effects, v13)
 					in.WantComma()
 				}
 				in.Delim(']')
@@ -470,13 +1602,13 @@ func easyjsonF4688553DecodeHoldfastActor5(in *jlexer.Lexer, out *Result) {
 					out.Trace = (out.Trace)[:0]
 				}
 				for !in.IsDelim(']') {
-					var v5 Trace
+					var v14 Trace
 					if in.IsNull() {
 						in.Skip()
 					} else {
-						(v5).UnmarshalEasyJSON(in)
+						(v14).UnmarshalEasyJSON(in)
 					}
-					out.Trace = append(out.Trace, v5)
+					out.Trace = append(out.Trace, v14)
 					in.WantComma()
 				}
 				in.Delim(']')
@@ -491,7 +1623,7 @@ func easyjsonF4688553DecodeHoldfastActor5(in *jlexer.Lexer, out *Result) {
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor5(out *jwriter.Writer, in Result) {
+func easyjsonF4688553EncodeHoldfastActor15(out *jwriter.Writer, in Result) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -525,11 +1657,11 @@ func easyjsonF4688553EncodeHoldfastActor5(out *jwriter.Writer, in Result) {
 			out.RawString("null")
 		} else {
 			out.RawByte('[')
-			for v6, v7 := range in.Effects {
-				if v6 > 0 {
+			for v15, v16 := range in.Effects {
+				if v15 > 0 {
 					out.RawByte(',')
 				}
-				(v7).MarshalEasyJSON(out)
+				(v16).MarshalEasyJSON(out)
 			}
 			out.RawByte(']')
 		}
@@ -541,11 +1673,11 @@ func easyjsonF4688553EncodeHoldfastActor5(out *jwriter.Writer, in Result) {
 			out.RawString("null")
 		} else {
 			out.RawByte('[')
-			for v8, v9 := range in.Trace {
-				if v8 > 0 {
+			for v17, v18 := range in.Trace {
+				if v17 > 0 {
 					out.RawByte(',')
 				}
-				(v9).MarshalEasyJSON(out)
+				(v18).MarshalEasyJSON(out)
 			}
 			out.RawByte(']')
 		}
@@ -555,14 +1687,14 @@ func easyjsonF4688553EncodeHoldfastActor5(out *jwriter.Writer, in Result) {
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v Result) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor5(w, v)
+	easyjsonF4688553EncodeHoldfastActor15(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *Result) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor5(l, v)
+	easyjsonF4688553DecodeHoldfastActor15(l, v)
 }
-func easyjsonF4688553DecodeHoldfastActor6(in *jlexer.Lexer, out *ResolveArgs) {
+func easyjsonF4688553DecodeHoldfastActor16(in *jlexer.Lexer, out *ResolveArgs) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -598,7 +1730,7 @@ func easyjsonF4688553DecodeHoldfastActor6(in *jlexer.Lexer, out *ResolveArgs) {
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor6(out *jwriter.Writer, in ResolveArgs) {
+func easyjsonF4688553EncodeHoldfastActor16(out *jwriter.Writer, in ResolveArgs) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -617,14 +1749,14 @@ func easyjsonF4688553EncodeHoldfastActor6(out *jwriter.Writer, in ResolveArgs) {
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v ResolveArgs) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor6(w, v)
+	easyjsonF4688553EncodeHoldfastActor16(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *ResolveArgs) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor6(l, v)
+	easyjsonF4688553DecodeHoldfastActor16(l, v)
 }
-func easyjsonF4688553DecodeHoldfastActor7(in *jlexer.Lexer, out *Reply) {
+func easyjsonF4688553DecodeHoldfastActor17(in *jlexer.Lexer, out *Reply) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -668,7 +1800,7 @@ func easyjsonF4688553DecodeHoldfastActor7(in *jlexer.Lexer, out *Reply) {
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor7(out *jwriter.Writer, in Reply) {
+func easyjsonF4688553EncodeHoldfastActor17(out *jwriter.Writer, in Reply) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -692,14 +1824,14 @@ func easyjsonF4688553EncodeHoldfastActor7(out *jwriter.Writer, in Reply) {
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v Reply) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor7(w, v)
+	easyjsonF4688553EncodeHoldfastActor17(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *Reply) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor7(l, v)
+	easyjsonF4688553DecodeHoldfastActor17(l, v)
 }
-func easyjsonF4688553DecodeHoldfastActor8(in *jlexer.Lexer, out *Progress) {
+func easyjsonF4688553DecodeHoldfastActor18(in *jlexer.Lexer, out *Progress) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -741,7 +1873,7 @@ func easyjsonF4688553DecodeHoldfastActor8(in *jlexer.Lexer, out *Progress) {
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor8(out *jwriter.Writer, in Progress) {
+func easyjsonF4688553EncodeHoldfastActor18(out *jwriter.Writer, in Progress) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -765,14 +1897,14 @@ func easyjsonF4688553EncodeHoldfastActor8(out *jwriter.Writer, in Progress) {
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v Progress) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor8(w, v)
+	easyjsonF4688553EncodeHoldfastActor18(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *Progress) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor8(l, v)
+	easyjsonF4688553DecodeHoldfastActor18(l, v)
 }
-func easyjsonF4688553DecodeHoldfastActor9(in *jlexer.Lexer, out *Principal) {
+func easyjsonF4688553DecodeHoldfastActor19(in *jlexer.Lexer, out *Principal) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -808,13 +1940,13 @@ func easyjsonF4688553DecodeHoldfastActor9(in *jlexer.Lexer, out *Principal) {
 					out.Roles = (out.Roles)[:0]
 				}
 				for !in.IsDelim(']') {
-					var v10 string
+					var v19 string
 					if in.IsNull() {
 						in.Skip()
 					} else {
-						v10 = string(in.String())
+						v19 = string(in.String())
 					}
-					out.Roles = append(out.Roles, v10)
+					out.Roles = append(out.Roles, v19)
 					in.WantComma()
 				}
 				in.Delim(']')
@@ -829,7 +1961,7 @@ func easyjsonF4688553DecodeHoldfastActor9(in *jlexer.Lexer, out *Principal) {
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor9(out *jwriter.Writer, in Principal) {
+func easyjsonF4688553EncodeHoldfastActor19(out *jwriter.Writer, in Principal) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -845,11 +1977,11 @@ func easyjsonF4688553EncodeHoldfastActor9(out *jwriter.Writer, in Principal) {
 			out.RawString("null")
 		} else {
 			out.RawByte('[')
-			for v11, v12 := range in.Roles {
-				if v11 > 0 {
+			for v20, v21 := range in.Roles {
+				if v20 > 0 {
 					out.RawByte(',')
 				}
-				out.String(string(v12))
+				out.String(string(v21))
 			}
 			out.RawByte(']')
 		}
@@ -859,14 +1991,14 @@ func easyjsonF4688553EncodeHoldfastActor9(out *jwriter.Writer, in Principal) {
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v Principal) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor9(w, v)
+	easyjsonF4688553EncodeHoldfastActor19(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *Principal) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor9(l, v)
+	easyjsonF4688553DecodeHoldfastActor19(l, v)
 }
-func easyjsonF4688553DecodeHoldfastActor10(in *jlexer.Lexer, out *Place) {
+func easyjsonF4688553DecodeHoldfastActor20(in *jlexer.Lexer, out *Place) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -920,7 +2052,7 @@ func easyjsonF4688553DecodeHoldfastActor10(in *jlexer.Lexer, out *Place) {
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor10(out *jwriter.Writer, in Place) {
+func easyjsonF4688553EncodeHoldfastActor20(out *jwriter.Writer, in Place) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -954,14 +2086,14 @@ func easyjsonF4688553EncodeHoldfastActor10(out *jwriter.Writer, in Place) {
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v Place) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor10(w, v)
+	easyjsonF4688553EncodeHoldfastActor20(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *Place) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor10(l, v)
+	easyjsonF4688553DecodeHoldfastActor20(l, v)
 }
-func easyjsonF4688553DecodeHoldfastActor11(in *jlexer.Lexer, out *OutcomePart) {
+func easyjsonF4688553DecodeHoldfastActor21(in *jlexer.Lexer, out *OutcomePart) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -1009,7 +2141,7 @@ func easyjsonF4688553DecodeHoldfastActor11(in *jlexer.Lexer, out *OutcomePart) {
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor11(out *jwriter.Writer, in OutcomePart) {
+func easyjsonF4688553EncodeHoldfastActor21(out *jwriter.Writer, in OutcomePart) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -1038,14 +2170,14 @@ func easyjsonF4688553EncodeHoldfastActor11(out *jwriter.Writer, in OutcomePart) 
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v OutcomePart) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor11(w, v)
+	easyjsonF4688553EncodeHoldfastActor21(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *OutcomePart) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor11(l, v)
+	easyjsonF4688553DecodeHoldfastActor21(l, v)
 }
-func easyjsonF4688553DecodeHoldfastActor12(in *jlexer.Lexer, out *Outcome) {
+func easyjsonF4688553DecodeHoldfastActor22(in *jlexer.Lexer, out *Outcome) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -1123,7 +2255,7 @@ func easyjsonF4688553DecodeHoldfastActor12(in *jlexer.Lexer, out *Outcome) {
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor12(out *jwriter.Writer, in Outcome) {
+func easyjsonF4688553EncodeHoldfastActor22(out *jwriter.Writer, in Outcome) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -1177,14 +2309,14 @@ func easyjsonF4688553EncodeHoldfastActor12(out *jwriter.Writer, in Outcome) {
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v Outcome) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor12(w, v)
+	easyjsonF4688553EncodeHoldfastActor22(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *Outcome) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor12(l, v)
+	easyjsonF4688553DecodeHoldfastActor22(l, v)
 }
-func easyjsonF4688553DecodeHoldfastActor13(in *jlexer.Lexer, out *Operator) {
+func easyjsonF4688553DecodeHoldfastActor23(in *jlexer.Lexer, out *Operator) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -1228,7 +2360,7 @@ func easyjsonF4688553DecodeHoldfastActor13(in *jlexer.Lexer, out *Operator) {
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor13(out *jwriter.Writer, in Operator) {
+func easyjsonF4688553EncodeHoldfastActor23(out *jwriter.Writer, in Operator) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -1252,14 +2384,14 @@ func easyjsonF4688553EncodeHoldfastActor13(out *jwriter.Writer, in Operator) {
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v Operator) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor13(w, v)
+	easyjsonF4688553EncodeHoldfastActor23(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *Operator) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor13(l, v)
+	easyjsonF4688553DecodeHoldfastActor23(l, v)
 }
-func easyjsonF4688553DecodeHoldfastActor14(in *jlexer.Lexer, out *Model) {
+func easyjsonF4688553DecodeHoldfastActor24(in *jlexer.Lexer, out *Model) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -1325,7 +2457,7 @@ func easyjsonF4688553DecodeHoldfastActor14(in *jlexer.Lexer, out *Model) {
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor14(out *jwriter.Writer, in Model) {
+func easyjsonF4688553EncodeHoldfastActor24(out *jwriter.Writer, in Model) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -1369,14 +2501,14 @@ func easyjsonF4688553EncodeHoldfastActor14(out *jwriter.Writer, in Model) {
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v Model) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor14(w, v)
+	easyjsonF4688553EncodeHoldfastActor24(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *Model) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor14(l, v)
+	easyjsonF4688553DecodeHoldfastActor24(l, v)
 }
-func easyjsonF4688553DecodeHoldfastActor15(in *jlexer.Lexer, out *Interaction) {
+func easyjsonF4688553DecodeHoldfastActor25(in *jlexer.Lexer, out *Interaction) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -1448,13 +2580,13 @@ func easyjsonF4688553DecodeHoldfastActor15(in *jlexer.Lexer, out *Interaction) {
 					out.Attachments = (out.Attachments)[:0]
 				}
 				for !in.IsDelim(']') {
-					var v13 Attachment
+					var v22 Attachment
 					if in.IsNull() {
 						in.Skip()
 					} else {
-						(v13).UnmarshalEasyJSON(in)
+						(v22).UnmarshalEasyJSON(in)
 					}
-					out.Attachments = append(out.Attachments, v13)
+					out.Attachments = append(out.Attachments, v22)
 					in.WantComma()
 				}
 				in.Delim(']')
@@ -1505,7 +2637,7 @@ func easyjsonF4688553DecodeHoldfastActor15(in *jlexer.Lexer, out *Interaction) {
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor15(out *jwriter.Writer, in Interaction) {
+func easyjsonF4688553EncodeHoldfastActor25(out *jwriter.Writer, in Interaction) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -1549,11 +2681,11 @@ func easyjsonF4688553EncodeHoldfastActor15(out *jwriter.Writer, in Interaction) 
 		out.RawString(prefix)
 		{
 			out.RawByte('[')
-			for v14, v15 := range in.Attachments {
-				if v14 > 0 {
+			for v23, v24 := range in.Attachments {
+				if v23 > 0 {
 					out.RawByte(',')
 				}
-				(v15).MarshalEasyJSON(out)
+				(v24).MarshalEasyJSON(out)
 			}
 			out.RawByte(']')
 		}
@@ -1593,14 +2725,14 @@ func easyjsonF4688553EncodeHoldfastActor15(out *jwriter.Writer, in Interaction) 
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v Interaction) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor15(w, v)
+	easyjsonF4688553EncodeHoldfastActor25(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *Interaction) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor15(l, v)
+	easyjsonF4688553DecodeHoldfastActor25(l, v)
 }
-func easyjsonF4688553DecodeHoldfastActor16(in *jlexer.Lexer, out *GatewayResult) {
+func easyjsonF4688553DecodeHoldfastActor26(in *jlexer.Lexer, out *GatewayResult) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -1642,7 +2774,7 @@ func easyjsonF4688553DecodeHoldfastActor16(in *jlexer.Lexer, out *GatewayResult)
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor16(out *jwriter.Writer, in GatewayResult) {
+func easyjsonF4688553EncodeHoldfastActor26(out *jwriter.Writer, in GatewayResult) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -1666,14 +2798,14 @@ func easyjsonF4688553EncodeHoldfastActor16(out *jwriter.Writer, in GatewayResult
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v GatewayResult) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor16(w, v)
+	easyjsonF4688553EncodeHoldfastActor26(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *GatewayResult) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor16(l, v)
+	easyjsonF4688553DecodeHoldfastActor26(l, v)
 }
-func easyjsonF4688553DecodeHoldfastActor17(in *jlexer.Lexer, out *GatewayEvent) {
+func easyjsonF4688553DecodeHoldfastActor27(in *jlexer.Lexer, out *GatewayEvent) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -1757,13 +2889,13 @@ func easyjsonF4688553DecodeHoldfastActor17(in *jlexer.Lexer, out *GatewayEvent) 
 					out.Mentions = (out.Mentions)[:0]
 				}
 				for !in.IsDelim(']') {
-					var v16 string
+					var v25 string
 					if in.IsNull() {
 						in.Skip()
 					} else {
-						v16 = string(in.String())
+						v25 = string(in.String())
 					}
-					out.Mentions = append(out.Mentions, v16)
+					out.Mentions = append(out.Mentions, v25)
 					in.WantComma()
 				}
 				in.Delim(']')
@@ -1784,13 +2916,13 @@ func easyjsonF4688553DecodeHoldfastActor17(in *jlexer.Lexer, out *GatewayEvent) 
 					out.MentionRole = (out.MentionRole)[:0]
 				}
 				for !in.IsDelim(']') {
-					var v17 string
+					var v26 string
 					if in.IsNull() {
 						in.Skip()
 					} else {
-						v17 = string(in.String())
+						v26 = string(in.String())
 					}
-					out.MentionRole = append(out.MentionRole, v17)
+					out.MentionRole = append(out.MentionRole, v26)
 					in.WantComma()
 				}
 				in.Delim(']')
@@ -1817,13 +2949,13 @@ func easyjsonF4688553DecodeHoldfastActor17(in *jlexer.Lexer, out *GatewayEvent) 
 					out.Attachments = (out.Attachments)[:0]
 				}
 				for !in.IsDelim(']') {
-					var v18 Attachment
+					var v27 Attachment
 					if in.IsNull() {
 						in.Skip()
 					} else {
-						(v18).UnmarshalEasyJSON(in)
+						(v27).UnmarshalEasyJSON(in)
 					}
-					out.Attachments = append(out.Attachments, v18)
+					out.Attachments = append(out.Attachments, v27)
 					in.WantComma()
 				}
 				in.Delim(']')
@@ -1850,7 +2982,7 @@ func easyjsonF4688553DecodeHoldfastActor17(in *jlexer.Lexer, out *GatewayEvent) 
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor17(out *jwriter.Writer, in GatewayEvent) {
+func easyjsonF4688553EncodeHoldfastActor27(out *jwriter.Writer, in GatewayEvent) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -1904,11 +3036,11 @@ func easyjsonF4688553EncodeHoldfastActor17(out *jwriter.Writer, in GatewayEvent)
 		out.RawString(prefix)
 		{
 			out.RawByte('[')
-			for v19, v20 := range in.Mentions {
-				if v19 > 0 {
+			for v28, v29 := range in.Mentions {
+				if v28 > 0 {
 					out.RawByte(',')
 				}
-				out.String(string(v20))
+				out.String(string(v29))
 			}
 			out.RawByte(']')
 		}
@@ -1918,11 +3050,11 @@ func easyjsonF4688553EncodeHoldfastActor17(out *jwriter.Writer, in GatewayEvent)
 		out.RawString(prefix)
 		{
 			out.RawByte('[')
-			for v21, v22 := range in.MentionRole {
-				if v21 > 0 {
+			for v30, v31 := range in.MentionRole {
+				if v30 > 0 {
 					out.RawByte(',')
 				}
-				out.String(string(v22))
+				out.String(string(v31))
 			}
 			out.RawByte(']')
 		}
@@ -1937,11 +3069,11 @@ func easyjsonF4688553EncodeHoldfastActor17(out *jwriter.Writer, in GatewayEvent)
 		out.RawString(prefix)
 		{
 			out.RawByte('[')
-			for v23, v24 := range in.Attachments {
-				if v23 > 0 {
+			for v32, v33 := range in.Attachments {
+				if v32 > 0 {
 					out.RawByte(',')
 				}
-				(v24).MarshalEasyJSON(out)
+				(v33).MarshalEasyJSON(out)
 			}
 			out.RawByte(']')
 		}
@@ -1961,14 +3093,14 @@ func easyjsonF4688553EncodeHoldfastActor17(out *jwriter.Writer, in GatewayEvent)
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v GatewayEvent) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor17(w, v)
+	easyjsonF4688553EncodeHoldfastActor27(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *GatewayEvent) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor17(l, v)
+	easyjsonF4688553DecodeHoldfastActor27(l, v)
 }
-func easyjsonF4688553DecodeHoldfastActor18(in *jlexer.Lexer, out *Event) {
+func easyjsonF4688553DecodeHoldfastActor28(in *jlexer.Lexer, out *Event) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -2040,13 +3172,13 @@ func easyjsonF4688553DecodeHoldfastActor18(in *jlexer.Lexer, out *Event) {
 					out.Sockets = (out.Sockets)[:0]
 				}
 				for !in.IsDelim(']') {
-					var v25 string
+					var v34 string
 					if in.IsNull() {
 						in.Skip()
 					} else {
-						v25 = string(in.String())
+						v34 = string(in.String())
 					}
-					out.Sockets = append(out.Sockets, v25)
+					out.Sockets = append(out.Sockets, v34)
 					in.WantComma()
 				}
 				in.Delim(']')
@@ -2093,7 +3225,7 @@ func easyjsonF4688553DecodeHoldfastActor18(in *jlexer.Lexer, out *Event) {
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor18(out *jwriter.Writer, in Event) {
+func easyjsonF4688553EncodeHoldfastActor28(out *jwriter.Writer, in Event) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -2139,11 +3271,11 @@ func easyjsonF4688553EncodeHoldfastActor18(out *jwriter.Writer, in Event) {
 			out.RawString("null")
 		} else {
 			out.RawByte('[')
-			for v26, v27 := range in.Sockets {
-				if v26 > 0 {
+			for v35, v36 := range in.Sockets {
+				if v35 > 0 {
 					out.RawByte(',')
 				}
-				out.String(string(v27))
+				out.String(string(v36))
 			}
 			out.RawByte(']')
 		}
@@ -2178,14 +3310,14 @@ func easyjsonF4688553EncodeHoldfastActor18(out *jwriter.Writer, in Event) {
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v Event) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor18(w, v)
+	easyjsonF4688553EncodeHoldfastActor28(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *Event) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor18(l, v)
+	easyjsonF4688553DecodeHoldfastActor28(l, v)
 }
-func easyjsonF4688553DecodeHoldfastActor19(in *jlexer.Lexer, out *Effect) {
+func easyjsonF4688553DecodeHoldfastActor29(in *jlexer.Lexer, out *Effect) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -2323,7 +3455,7 @@ func easyjsonF4688553DecodeHoldfastActor19(in *jlexer.Lexer, out *Effect) {
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor19(out *jwriter.Writer, in Effect) {
+func easyjsonF4688553EncodeHoldfastActor29(out *jwriter.Writer, in Effect) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -2433,14 +3565,14 @@ func easyjsonF4688553EncodeHoldfastActor19(out *jwriter.Writer, in Effect) {
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v Effect) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor19(w, v)
+	easyjsonF4688553EncodeHoldfastActor29(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *Effect) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor19(l, v)
+	easyjsonF4688553DecodeHoldfastActor29(l, v)
 }
-func easyjsonF4688553DecodeHoldfastActor20(in *jlexer.Lexer, out *ConfigRef) {
+func easyjsonF4688553DecodeHoldfastActor30(in *jlexer.Lexer, out *ConfigRef) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -2490,7 +3622,7 @@ func easyjsonF4688553DecodeHoldfastActor20(in *jlexer.Lexer, out *ConfigRef) {
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor20(out *jwriter.Writer, in ConfigRef) {
+func easyjsonF4688553EncodeHoldfastActor30(out *jwriter.Writer, in ConfigRef) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -2514,14 +3646,14 @@ func easyjsonF4688553EncodeHoldfastActor20(out *jwriter.Writer, in ConfigRef) {
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v ConfigRef) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor20(w, v)
+	easyjsonF4688553EncodeHoldfastActor30(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *ConfigRef) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor20(l, v)
+	easyjsonF4688553DecodeHoldfastActor30(l, v)
 }
-func easyjsonF4688553DecodeHoldfastActor21(in *jlexer.Lexer, out *Attachment) {
+func easyjsonF4688553DecodeHoldfastActor31(in *jlexer.Lexer, out *Attachment) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -2575,7 +3707,7 @@ func easyjsonF4688553DecodeHoldfastActor21(in *jlexer.Lexer, out *Attachment) {
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor21(out *jwriter.Writer, in Attachment) {
+func easyjsonF4688553EncodeHoldfastActor31(out *jwriter.Writer, in Attachment) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -2609,14 +3741,14 @@ func easyjsonF4688553EncodeHoldfastActor21(out *jwriter.Writer, in Attachment) {
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v Attachment) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor21(w, v)
+	easyjsonF4688553EncodeHoldfastActor31(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *Attachment) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor21(l, v)
+	easyjsonF4688553DecodeHoldfastActor31(l, v)
 }
-func easyjsonF4688553DecodeHoldfastActor22(in *jlexer.Lexer, out *ActorMessage) {
+func easyjsonF4688553DecodeHoldfastActor32(in *jlexer.Lexer, out *ActorMessage) {
 	isTopLevel := in.IsStart()
 	if in.IsNull() {
 		if isTopLevel {
@@ -2660,7 +3792,7 @@ func easyjsonF4688553DecodeHoldfastActor22(in *jlexer.Lexer, out *ActorMessage) 
 		in.Consumed()
 	}
 }
-func easyjsonF4688553EncodeHoldfastActor22(out *jwriter.Writer, in ActorMessage) {
+func easyjsonF4688553EncodeHoldfastActor32(out *jwriter.Writer, in ActorMessage) {
 	out.RawByte('{')
 	first := true
 	_ = first
@@ -2684,10 +3816,10 @@ func easyjsonF4688553EncodeHoldfastActor22(out *jwriter.Writer, in ActorMessage)
 
 // MarshalEasyJSON supports easyjson.Marshaler interface
 func (v ActorMessage) MarshalEasyJSON(w *jwriter.Writer) {
-	easyjsonF4688553EncodeHoldfastActor22(w, v)
+	easyjsonF4688553EncodeHoldfastActor32(w, v)
 }
 
 // UnmarshalEasyJSON supports easyjson.Unmarshaler interface
 func (v *ActorMessage) UnmarshalEasyJSON(l *jlexer.Lexer) {
-	easyjsonF4688553DecodeHoldfastActor22(l, v)
+	easyjsonF4688553DecodeHoldfastActor32(l, v)
 }

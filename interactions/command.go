@@ -28,11 +28,11 @@ func command(in actor.Interaction, data value) (Verdict, error) {
 		name = ""
 	}
 	options := optionsOf(data)
-	late := whisper(sayUnsure)
+	late := notSure
 	switch name {
 	case actor.KindAsk:
 		ask(&in, data, options)
-		late = whisper(sayLate)
+		late = tooLate
 	case actor.KindResume:
 		in.Conversation = options["conversation"].typed("conversation", maxOption)
 	case actor.KindStop, actor.KindUsage:
@@ -45,7 +45,7 @@ func command(in actor.Interaction, data value) (Verdict, error) {
 		return sayOr(false, data, data.doc.told), nil
 	}
 	in.Kind = name
-	v, err := deliver(in, late, whisper(sayUnbound))
+	v, err := deliver(in, late, notBound)
 	if name == actor.KindAsk {
 		v.Withdraw = in.Key
 	}

@@ -36,6 +36,15 @@ const (
 		"`PUT /v1/workspaces/<server>/<workspace>/config` and `{\"bindings\": [\"<this channel's id>\"]}`."
 )
 
+// The same for every interaction, so written once. Nobody changes them.
+var (
+	tooLate  = whisper(sayLate)
+	pending  = whisper(sayPending)
+	notSure  = whisper(sayUnsure)
+	notBound = whisper(sayUnbound)
+	damaged  = whisper(sayDamaged)
+)
+
 // interaction answers POST /interactions. The signature comes first: not a byte of JSON is read before it holds.
 func interaction(r Request, body []byte) (Verdict, error) {
 	if r.Method != "POST" {
@@ -189,7 +198,7 @@ func deliver(in actor.Interaction, late, unbound *actor.Reply) (Verdict, error) 
 	d := Delivery{Resolve: &actor.ResolveArgs{Place: in.Place, ID: id}, Type: actor.EventInteraction, Data: data}
 	v := Verdict{Mode: ModeOne, Deliver: []Delivery{d}, DeadlineMS: AckDeadline, Late: late, Unbound: unbound}
 	if in.Kind != actor.KindComplete {
-		v.Damaged = whisper(sayDamaged)
+		v.Damaged = damaged
 	}
 	return v, err
 }
@@ -198,5 +207,5 @@ func deliver(in actor.Interaction, late, unbound *actor.Reply) (Verdict, error) 
 func deliverTo(c CustomID, in actor.Interaction) (Verdict, error) {
 	data, err := actor.Encode(in)
 	d := Delivery{Actor: "workspace:" + c.Guild + "/" + c.Workspace, Type: actor.EventInteraction, Data: data}
-	return Verdict{Mode: ModeOne, Deliver: []Delivery{d}, DeadlineMS: AckDeadline, Late: whisper(sayPending), Damaged: whisper(sayDamaged)}, err
+	return Verdict{Mode: ModeOne, Deliver: []Delivery{d}, DeadlineMS: AckDeadline, Late: pending, Damaged: damaged}, err
 }
