@@ -89,11 +89,18 @@ test: core api sandbox node build/holdfast ## every test: units, simulator, scen
 	$(GO) test -p 1 -timeout 20m $(WHOLE)
 
 .PHONY: check
-check: format vet tidy dry-run race test ## what CI runs
+check: format generated vet tidy dry-run race test ## what CI runs
 
 .PHONY: format
 format:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "not formatted:"; echo "$$out"; exit 1; }
+
+# Encoders and decoders of the wire's types (actor/codec.go). The generator needs the package to compile, so it runs on it
+# as it is.
+.PHONY: generated
+generated:
+	@$(GO) generate ./actor ./interactions
+	@git diff --exit-code -- '*_easyjson.go' || { echo "generated code was out of date: commit it"; exit 1; }
 
 # The embedded core exists before anything looks at the package that embeds it.
 .PHONY: vet

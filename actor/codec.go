@@ -2,6 +2,7 @@ package actor
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"sync/atomic"
 
@@ -36,40 +37,35 @@ func Decode(raw []byte, into Decoder) error {
 // Decoder is a pointer to a type that has generated code.
 type Decoder interface{ UnmarshalEasyJSON(*jlexer.Lexer) }
 
-// Headers of an HTTP message, one value each.
-type Headers map[string]string
+// Strings are written in the order of their keys, as encoding/json does: the same result is always the same bytes.
+type Strings map[string]string
 
-// MarshalEasyJSON writes the names in order: the same result is always the same bytes.
-func (h Headers) MarshalEasyJSON(w *jwriter.Writer) {
-	names := make([]string, 0, len(h))
-	for name := range h {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+// MarshalEasyJSON writes an object.
+func (m Strings) MarshalEasyJSON(w *jwriter.Writer) {
 	w.RawByte('{')
-	for i, name := range names {
+	for i, key := range slices.Sorted(maps.Keys(m)) {
 		if i > 0 {
 			w.RawByte(',')
 		}
-		w.String(name)
+		w.String(key)
 		w.RawByte(':')
-		w.String(h[name])
+		w.String(m[key])
 	}
 	w.RawByte('}')
 }
 
 // UnmarshalEasyJSON reads an object of strings.
-func (h *Headers) UnmarshalEasyJSON(in *jlexer.Lexer) {
+func (m *Strings) UnmarshalEasyJSON(in *jlexer.Lexer) {
 	if in.IsNull() {
 		in.Skip()
 		return
 	}
-	*h = Headers{}
+	*m = Strings{}
 	in.Delim('{')
 	for !in.IsDelim('}') {
-		name := in.String()
+		key := in.String()
 		in.WantColon()
-		(*h)[name] = in.String()
+		(*m)[key] = in.String()
 		in.WantComma()
 	}
 	in.Delim('}')

@@ -101,7 +101,7 @@ type Result struct {
 //easyjson:json
 type Reply struct {
 	Status  int             `json:"status"`
-	Headers Headers         `json:"headers,omitempty"` // Content-Type is application/json unless said otherwise here
+	Headers Strings         `json:"headers,omitempty"` // Content-Type is application/json unless said otherwise here
 	Body    json.RawMessage `json:"body,omitempty"`
 }
 
@@ -152,7 +152,7 @@ type Effect struct {
 	Target     string          `json:"target,omitempty"` // "discord" or "model:<name>"
 	Method     string          `json:"method,omitempty"`
 	Path       string          `json:"path,omitempty"` // begins with "/", appended to the target's base URL
-	Headers    Headers         `json:"headers,omitempty"`
+	Headers    Strings         `json:"headers,omitempty"`
 	Credential string          `json:"credential,omitempty"` // "bot", "model:<name>" or "" for none
 	Body       json.RawMessage `json:"body,omitempty"`
 	TimeoutMS  int64           `json:"timeout_ms,omitempty"` // from sending to the last byte of the answer
@@ -185,7 +185,7 @@ type Outcome struct {
 	Epoch   int64   `json:"epoch"`
 	Kind    string  `json:"kind"`
 	Status  int     `json:"status,omitempty"`
-	Headers Headers `json:"headers,omitempty"` // names in lower case
+	Headers Strings `json:"headers,omitempty"` // names in lower case
 	Body    string  `json:"body,omitempty"`    // when it is valid UTF-8
 	BodyB64 string  `json:"body_b64,omitempty"`
 	Parts   int     `json:"parts,omitempty"` // over 512 KiB the body came before, as this many OutcomeParts

@@ -66,8 +66,8 @@ type Interaction struct {
 	Conversation string       `json:"conversation,omitempty"` // /resume: what was chosen or typed
 	Query        string       `json:"query,omitempty"`        // autocomplete: what is typed so far
 
-	Sub     string            `json:"sub,omitempty"`     // the subcommand of /workspace
-	Options map[string]string `json:"options,omitempty"` // of a subcommand, by name
+	Sub     string  `json:"sub,omitempty"`     // the subcommand of /workspace
+	Options Strings `json:"options,omitempty"` // of a subcommand, by name
 
 	Verb    string `json:"verb,omitempty"` // a button's custom_id, taken apart: "a", "d", "w", "s", …
 	Target  string `json:"target,omitempty"`

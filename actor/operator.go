@@ -105,7 +105,7 @@ func (w *work) operator(in Operator) error {
 	case OpRecords:
 		return w.recordsOp()
 	case OpUsage:
-		return with(in.Args, w.usageOp)
+		return withArgs(in.Args, w.usageOp)
 	case OpReview:
 		return withArgs(in.Args, func(a reviewArgs) error { return w.reviewOp(in.Principal, a) })
 	case OpStop, OpApprove, OpDeny:

@@ -2603,6 +2603,18 @@ func easyjsonF4688553DecodeHoldfastActor25(in *jlexer.Lexer, out *Interaction) {
 			} else {
 				out.Query = string(in.String())
 			}
+		case "sub":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Sub = string(in.String())
+			}
+		case "options":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				(out.Options).UnmarshalEasyJSON(in)
+			}
 		case "verb":
 			if in.IsNull() {
 				in.Skip()
@@ -2699,6 +2711,16 @@ func easyjsonF4688553EncodeHoldfastActor25(out *jwriter.Writer, in Interaction) 
 		const prefix string = ",\"query\":"
 		out.RawString(prefix)
 		out.String(string(in.Query))
+	}
+	if in.Sub != "" {
+		const prefix string = ",\"sub\":"
+		out.RawString(prefix)
+		out.String(string(in.Sub))
+	}
+	if len(in.Options) != 0 {
+		const prefix string = ",\"options\":"
+		out.RawString(prefix)
+		(in.Options).MarshalEasyJSON(out)
 	}
 	if in.Verb != "" {
 		const prefix string = ",\"verb\":"

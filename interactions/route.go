@@ -16,14 +16,14 @@ import (
 //
 //easyjson:json
 type Request struct {
-	Now     int64             `json:"now"` // unix ms
-	Method  string            `json:"method"`
-	Path    string            `json:"path"`
-	Query   map[string]string `json:"query,omitempty"`
-	Headers actor.Headers     `json:"headers,omitempty"` // names in lower case
-	Caller  *Caller           `json:"caller,omitempty"`  // nil: no valid key
-	Signer  string            `json:"signer,omitempty"`  // what Signer gave when the host asked it; "": verify here
-	Config  actor.Config      `json:"config"`
+	Now     int64         `json:"now"` // unix ms
+	Method  string        `json:"method"`
+	Path    string        `json:"path"`
+	Query   actor.Strings `json:"query,omitempty"`
+	Headers actor.Strings `json:"headers,omitempty"` // names in lower case
+	Caller  *Caller       `json:"caller,omitempty"`  // nil: no valid key
+	Signer  string        `json:"signer,omitempty"`  // what Signer gave when the host asked it; "": verify here
+	Config  actor.Config  `json:"config"`
 }
 
 // Caller is who the host found behind a bearer token or a relay signature (spec 9.3).

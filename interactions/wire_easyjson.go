@@ -278,25 +278,7 @@ func easyjsonF4688553DecodeHoldfastInteractions1(in *jlexer.Lexer, out *Request)
 			if in.IsNull() {
 				in.Skip()
 			} else {
-				in.Delim('{')
-				if !in.IsDelim('}') {
-					out.Query = make(map[string]string)
-				} else {
-					out.Query = nil
-				}
-				for !in.IsDelim('}') {
-					key := string(in.String())
-					in.WantColon()
-					var v4 string
-					if in.IsNull() {
-						in.Skip()
-					} else {
-						v4 = string(in.String())
-					}
-					(out.Query)[key] = v4
-					in.WantComma()
-				}
-				in.Delim('}')
+				(out.Query).UnmarshalEasyJSON(in)
 			}
 		case "headers":
 			if in.IsNull() {
@@ -362,21 +344,7 @@ func easyjsonF4688553EncodeHoldfastInteractions1(out *jwriter.Writer, in Request
 	if len(in.Query) != 0 {
 		const prefix string = ",\"query\":"
 		out.RawString(prefix)
-		{
-			out.RawByte('{')
-			v5First := true
-			for v5Name, v5Value := range in.Query {
-				if v5First {
-					v5First = false
-				} else {
-					out.RawByte(',')
-				}
-				out.String(string(v5Name))
-				out.RawByte(':')
-				out.String(string(v5Value))
-			}
-			out.RawByte('}')
-		}
+		(in.Query).MarshalEasyJSON(out)
 	}
 	if len(in.Headers) != 0 {
 		const prefix string = ",\"headers\":"
@@ -592,13 +560,13 @@ func easyjsonF4688553DecodeHoldfastInteractions3(in *jlexer.Lexer, out *Caller) 
 					out.Roles = (out.Roles)[:0]
 				}
 				for !in.IsDelim(']') {
-					var v6 string
+					var v4 string
 					if in.IsNull() {
 						in.Skip()
 					} else {
-						v6 = string(in.String())
+						v4 = string(in.String())
 					}
-					out.Roles = append(out.Roles, v6)
+					out.Roles = append(out.Roles, v4)
 					in.WantComma()
 				}
 				in.Delim(']')
@@ -632,11 +600,11 @@ func easyjsonF4688553EncodeHoldfastInteractions3(out *jwriter.Writer, in Caller)
 		out.RawString(prefix)
 		{
 			out.RawByte('[')
-			for v7, v8 := range in.Roles {
-				if v7 > 0 {
+			for v5, v6 := range in.Roles {
+				if v5 > 0 {
 					out.RawByte(',')
 				}
-				out.String(string(v8))
+				out.String(string(v6))
 			}
 			out.RawByte(']')
 		}
