@@ -21,6 +21,13 @@ const ATTEMPTS = 4;
 // When a wake failed altogether, the next one comes so many ms later.
 const WAKE_AGAIN = 30_000;
 
+// What an operator is told whose call could not be committed, by the failed statement's code (actor/store).
+const UNWRITABLE = {
+  full: "The database is full; nothing was recorded.",
+  corrupt: "The database is damaged; it was left untouched.",
+  io: "The database could not be written; nothing was recorded.",
+};
+
 // ROLLED_BACK leaves a transaction that must not be committed.
 const ROLLED_BACK = Symbol("rolled back");
 
@@ -32,6 +39,7 @@ class Actor extends DurableObject {
   #started = false; // the core committed this owner's start
   #alarm; // as it was last committed; undefined when that is not known
   #flying = 0; // effects in flight
+  #unwritable; // why the last event could not be committed, when its statements were not at fault
   #held; // in a test build, what has to happen before anything follows from a commit
   #name;
   deploy;
@@ -99,8 +107,15 @@ class Actor extends DurableObject {
     return this.#name;
   }
 
-  // run handles an event, a start before the first one, and gives its answer. It awaits nothing.
+  // run handles an event, a start before the first one, and gives its answer. It awaits nothing. An operator who asks to
+  // read is answered also when nothing can be committed.
   run(type, data, options = {}) {
+    const answer = this.#run(type, data, options);
+    const why = this.#unwritable;
+    return why !== undefined && type === "operator" ? (this.#peek(data, why) ?? answer) : answer;
+  }
+
+  #run(type, data, options) {
     if (!this.#started) {
       if (this.ctx.storage.kv.get("name") === undefined) this.ctx.storage.kv.put("name", this.name);
       const start = this.#event("start", undefined, { full: true });
@@ -125,6 +140,7 @@ class Actor extends DurableObject {
 
   // #transact runs the core once. It gives {answer}, with code when that is a refusal of the core, or {error} for a crash.
   #transact(event, full) {
+    this.#unwritable = undefined;
     const now = Date.now();
     const entropy = crypto.getRandomValues(new Uint8Array(32));
     const input = encoder.encode(envelope({ ...event, now, entropy: hex(entropy) }, this.deploy, full));
@@ -133,7 +149,8 @@ class Actor extends DurableObject {
     const call = this.#commit(input, { now, entropy });
     if (call.sql) {
       console.error("actor.sql.failed", this.name, event.type, event.id, call.sql);
-      return { answer: unavailable("The database does not answer.") };
+      this.#unwritable = UNWRITABLE[call.sql];
+      return { answer: unavailable(this.#unwritable ?? "The database does not answer.") };
     }
     if (call.error) return { error: call.error };
     if (call.result === undefined) {
@@ -145,9 +162,21 @@ class Actor extends DurableObject {
     return { answer: reply(call.result.reply, call.result.body) };
   }
 
-  // #commit opens the transaction and ends it as the core says. It gives {result} when it was committed; else sql says
-  // which statement's failure, error which crash, and output what reason of the core's it was rolled back for.
-  #commit(input, { now, entropy }) {
+  // #peek answers an operator's call from what is committed, or gives undefined.
+  #peek(data, peek) {
+    const now = Date.now();
+    const entropy = crypto.getRandomValues(new Uint8Array(32));
+    const event = { id: randomHex(8), type: "operator", attempt: 1, owner: this.#owner, sockets: sockets.open(this), actor: this.name, peek, data };
+    const input = encoder.encode(envelope({ ...event, now, entropy: hex(entropy) }, this.deploy, true));
+    const { sql, error, result, output } = this.#commit(input, { now, entropy }, false);
+    if (sql || error) return undefined;
+    return result === undefined ? refusal(output) : { ...reply(result.reply, result.body), committed: false };
+  }
+
+  // #commit opens the transaction and ends it as the core says, unless it is not to keep anything. It gives {result} when
+  // it was committed, or would have been; else sql says which statement's failure, error which crash, and output what
+  // reason of the core's it was rolled back for.
+  #commit(input, { now, entropy }, keep = true) {
     const { storage } = this.ctx;
     const call = {};
     const count = (cursor) => {
@@ -164,6 +193,10 @@ class Actor extends DurableObject {
           throw ROLLED_BACK;
         }
         const result = this.#parse(call, output);
+        if (!keep) {
+          call.result = result;
+          throw ROLLED_BACK;
+        }
         call.alarm = this.#setAlarm(result.alarm);
         rig.committing(this.env, result.points);
         call.result = result;

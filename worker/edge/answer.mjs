@@ -43,10 +43,18 @@ export function reply(r, body) {
 // ok says whether an answer is a success.
 export const ok = (answer) => answer.status >= 200 && answer.status < 300;
 
+const JSON_ONLY = { "content-type": "application/json" };
+
 // respond makes the HTTP response of an answer.
 export function respond({ status, headers, body }) {
   const valid = Number.isInteger(status) && status >= 200 && status <= 599;
+  return new Response(EMPTY.has(status) ? null : body, { status: valid ? status : 500, headers: typed(headers) });
+}
+
+// typed gives headers with a content type.
+function typed(headers) {
+  if (Object.keys(headers).length === 0) return JSON_ONLY;
   const all = new Headers(headers);
   if (!all.has("content-type")) all.set("content-type", "application/json");
-  return new Response(EMPTY.has(status) ? null : body, { status: valid ? status : 500, headers: all });
+  return all;
 }

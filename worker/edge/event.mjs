@@ -5,9 +5,9 @@ import * as raw from "./raw.mjs";
 // Longest event, in bytes (actor.MaxEvent).
 export const MAX_EVENT = 1 << 20;
 
-// envelope writes an actor.Event. data and config.json are JSON already, and go in as they are.
-export function envelope({ id, type, attempt, now, entropy, owner, sockets, deadline, actor, data }, { hash, json }, full) {
-  const head = { v: 1, id, type, attempt, now, entropy, owner, sockets, deadline, actor };
+// envelope writes an actor.Event. peek is why nothing can be committed, or undefined. data and config.json are JSON already, and go in as they are.
+export function envelope({ id, type, attempt, now, entropy, owner, sockets, deadline, actor, peek, data }, { hash, json }, full) {
+  const head = { v: 1, id, type, attempt, now, entropy, owner, sockets, deadline, actor, peek };
   const config = `{"version":1,"hash":${JSON.stringify(hash)}${full ? `,"full":${json}` : ""}}`;
   const tail = data === undefined ? "" : `,"data":${data}`;
   return `${JSON.stringify(head).slice(0, -1)},"config":${config}${tail}}`;
