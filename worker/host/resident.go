@@ -59,6 +59,7 @@ type resident struct {
 	failures int                // wakes that failed in a row
 	damage   string             // what is wrong with the database; "": nothing
 	suspect  bool               // the last process did not stop in order: a quick_check is due
+	ahead    []*item            // taken out of the mailbox and put back: they come before what is in it
 
 	mu      sync.Mutex
 	sockets map[string]*socket
@@ -89,32 +90,36 @@ func (r *resident) run() {
 			return
 		default:
 		}
-		select {
-		case it := <-r.box:
-			r.take(it)
-			r.check()
-			r.host.release(r)
-		case <-r.quit:
-			return
-		case <-r.host.dead:
-			return
+		it := r.waiting()
+		if it == nil {
+			select {
+			case it = <-r.box:
+			case <-r.quit:
+				return
+			case <-r.host.dead:
+				return
+			}
 		}
+		r.take(it)
+		r.check()
+		r.host.release(r)
 	}
 }
 
 // take handles one item and answers it.
 func (r *resident) take(it *item) {
-	if it.landing != "" {
-		if it.landing != r.owner {
-			return // launched by an instance that was dropped: its rows are orphans by now
-		}
-		r.flying--
+	if !r.lands(it) {
+		return
 	}
 	if it.direct != nil {
 		it.direct(r)
 		return
 	}
-	a := r.handle(it)
+	r.settle(it, r.handle(it))
+}
+
+// settle answers an item, unless its turn has done so.
+func (r *resident) settle(it *item, a answer) {
 	if a.done {
 		return
 	}
@@ -208,7 +213,7 @@ func (r *resident) start() *errs.Error {
 
 // check looks for damage after an unclean stop, once, when nobody waits.
 func (r *resident) check() {
-	if !r.suspect || r.db == nil || len(r.box) > 0 {
+	if !r.suspect || r.db == nil || len(r.box)+len(r.ahead) > 0 {
 		return
 	}
 	r.suspect = false

@@ -25,19 +25,16 @@ var (
 	errCrashed = errs.New(errs.Internal, "Internal error.").WithHint("The operator's log has the details.")
 )
 
-// turn runs one event to its commit, or to the error that its sender gets. After the commit it answers, and then
-// launches the effects.
+// turn runs one event to its commit, which it may share with those behind it, or to the error that its sender gets. After
+// the commit it answers, and then launches the effects.
 func (r *resident) turn(it *item) answer {
 	h := r.host
-	if it.id == "" {
-		it.id = h.owner[:8] + "." + strconv.FormatInt(h.serial.Add(1), 10)
-	}
 	full := it.kind == actor.EventStart
 	for attempt := 1; attempt <= maxAttempts; {
 		if r.db == nil { // dropped by the attempt before: a start event comes first now
 			return answer{err: errAgain}
 		}
-		res, failed, crash := r.attempt(it, attempt, full)
+		group, failed, crash := r.attempt(it, attempt, full)
 		switch {
 		case h.killed.Load():
 			return answer{err: errDown}
@@ -54,33 +51,69 @@ func (r *resident) turn(it *item) answer {
 			}
 			return answer{err: failed}
 		default:
-			h.metrics.event(it.kind, nil)
-			it.finish(answer{reply: res.Reply})
-			r.launch(res.Effects)
+			r.committed(group)
 			return answer{}
 		}
 	}
 	return answer{err: errCrashed}
 }
 
-// attempt runs the event once in a transaction of its own. crash means that the core trapped; failed, that nothing
-// was committed for a reason that a repetition does not cure.
-func (r *resident) attempt(it *item, n int, full bool) (res *actor.Result, failed *errs.Error, crash error) {
-	h := r.host
-	call, err := r.call(it, n, full)
-	if err != nil {
-		return nil, errs.Public(err), nil
+// committed answers the events of a group and launches their effects.
+func (r *resident) committed(group []decided) {
+	for i, d := range group {
+		r.host.metrics.event(d.it.kind, nil)
+		d.it.finish(answer{reply: d.res.Reply})
+		r.launch(d.res.Effects)
+		if i > 0 { // the first one's reference is given back by whoever took it out of the mailbox
+			r.host.release(r)
+		}
 	}
+}
+
+// attempt runs the event once, together with those that wait behind it, and commits. crash means that the core trapped
+// on it; failed, that nothing was committed for a reason that a repetition does not cure.
+func (r *resident) attempt(it *item, n int, full bool) (group []decided, failed *errs.Error, crash error) {
 	if err := r.db.Begin(); err != nil {
 		r.abandon(err)
 		return nil, openError(err), nil
+	}
+	res, failed, crash := r.decide(it, n, full)
+	if res == nil {
+		r.rollback()
+		return nil, failed, crash
+	}
+	group, err := r.join([]decided{{it, res}})
+	if err != nil {
+		var others []*item
+		for _, d := range group[1:] {
+			others = append(others, d.it)
+		}
+		r.putBack(others...)
+		r.rollback()
+		return nil, openError(err), nil
+	}
+	if failed := r.commit(group); failed != nil {
+		r.scatter(group, failed)
+		return nil, failed, nil
+	}
+	return group, nil, nil
+}
+
+// decide has the core handle an event inside the open transaction. Without a result nothing of it may be committed.
+func (r *resident) decide(it *item, n int, full bool) (res *actor.Result, failed *errs.Error, crash error) {
+	h := r.host
+	if it.id == "" {
+		it.id = h.owner[:8] + "." + strconv.FormatInt(h.serial.Add(1), 10)
+	}
+	call, err := r.call(it, n, full)
+	if err != nil {
+		return nil, errs.Public(err), nil
 	}
 	timer := h.metrics.timer(it.kind)
 	out, rc, err := h.opts.Engine.Handle(h.ctx, r.db, call)
 	timer.ObserveDuration()
 	switch {
 	case err != nil:
-		r.rollback()
 		if errors.Is(err, engine.ErrCrash) {
 			return nil, nil, err
 		}
@@ -88,28 +121,29 @@ func (r *resident) attempt(it *item, n int, full bool) (res *actor.Result, faile
 	case rc != 0:
 		failed := &errs.Error{Code: errs.Internal, Message: "the core gave an error that is no JSON"}
 		_ = json.Unmarshal(out, failed) // the text above stays when it is none
-		r.rollback()
 		return nil, failed, nil
 	}
 	res = &actor.Result{}
 	if err := actor.Decode(out, res); err != nil {
-		r.rollback()
 		return nil, nil, fmt.Errorf("%w: its result: %v", engine.ErrCrash, err)
 	}
-	return res, r.commit(it, res), nil
+	return res, nil, nil
 }
 
-// commit makes the result durable together with the alarm.
-func (r *resident) commit(it *item, res *actor.Result) *errs.Error {
+// commit makes the results durable together with the alarm.
+func (r *resident) commit(group []decided) *errs.Error {
 	h := r.host
-	inFlight := r.flying > 0 || hasOutcome(res.Effects)
+	alarm, inFlight := group[len(group)-1].res.Alarm, r.flying > 0
+	for _, d := range group {
+		inFlight = inFlight || hasOutcome(d.res.Effects)
+	}
 	begin := time.Now()
-	if err := h.index.Before(r.name, res.Alarm, inFlight); err != nil {
+	if err := h.index.Before(r.name, alarm, inFlight); err != nil {
 		r.rollback()
 		h.index.Undo(r.name)
 		return h.indexError(err)
 	}
-	r.points("before", res.Trace)
+	r.points("before", group)
 	if err := r.commitUnlessKilled(); err != nil {
 		var e *store.Error
 		if errors.As(err, &e) && (e.Code == store.Busy || e.Code == store.Constraint || e.Code == store.Full) {
@@ -122,10 +156,12 @@ func (r *resident) commit(it *item, res *actor.Result) *errs.Error {
 		return openError(err)
 	}
 	h.metrics.commits.Observe(time.Since(begin).Seconds())
-	h.index.After(r.name, res.Alarm, inFlight)
-	r.points("after", res.Trace)
-	for _, t := range res.Trace {
-		h.opts.Log.Debug(t.Name, "actor", r.name, "event", it.id, "type", it.kind, "ref", t.Ref)
+	h.index.After(r.name, alarm, inFlight)
+	r.points("after", group)
+	for _, d := range group {
+		for _, t := range d.res.Trace {
+			h.opts.Log.Debug(t.Name, "actor", r.name, "event", d.it.id, "type", d.it.kind, "ref", t.Ref)
+		}
 	}
 	if h.killed.Load() {
 		return errDown
@@ -165,9 +201,11 @@ func (r *resident) rollback() {
 	}
 }
 
-func (r *resident) points(when string, trace []actor.Trace) {
-	for _, t := range trace {
-		r.host.point(when, "commit", t.Name)
+func (r *resident) points(when string, group []decided) {
+	for _, d := range group {
+		for _, t := range d.res.Trace {
+			r.host.point(when, "commit", t.Name)
+		}
 	}
 }
 

@@ -71,6 +71,9 @@ type DB struct {
 	begin      *sqlite3.Stmt
 	commit     *sqlite3.Stmt
 	rollback   *sqlite3.Stmt
+	save       *sqlite3.Stmt
+	keep       *sqlite3.Stmt
+	undo       *sqlite3.Stmt
 	guest      bool // the core's statements run: the authorizer watches
 	damage     error
 	untouched  bool
@@ -162,7 +165,8 @@ func (d *DB) prepare(o Options) error {
 	d.conn.Limit(sqlite3.LIMIT_SQL_LENGTH, store.MaxSQL)
 	d.conn.Limit(sqlite3.LIMIT_VARIABLE_NUMBER, store.MaxParams)
 	d.conn.Limit(sqlite3.LIMIT_ATTACHED, 0)
-	for sql, stmt := range map[string]**sqlite3.Stmt{`BEGIN IMMEDIATE`: &d.begin, `COMMIT`: &d.commit, `ROLLBACK`: &d.rollback} {
+	for sql, stmt := range map[string]**sqlite3.Stmt{`BEGIN IMMEDIATE`: &d.begin, `COMMIT`: &d.commit, `ROLLBACK`: &d.rollback,
+		`SAVEPOINT event`: &d.save, `RELEASE event`: &d.keep, `ROLLBACK TO event`: &d.undo} {
 		var err error
 		if *stmt, _, err = d.conn.Prepare(sql); err != nil {
 			return err
@@ -244,6 +248,24 @@ func (d *DB) Rollback() error {
 	return d.classify(d.rollback.Exec())
 }
 
+// Save begins a part of the transaction that Keep or Undo ends. Parts do not nest.
+func (d *DB) Save() error {
+	d.guest = false
+	return d.classify(d.save.Exec())
+}
+
+// Keep ends a part: it is committed with the transaction.
+func (d *DB) Keep() error {
+	d.guest = false
+	return d.classify(d.keep.Exec())
+}
+
+// Undo ends a part as if it had never begun. After an error the transaction must be rolled back.
+func (d *DB) Undo() error {
+	d.guest = false
+	return errors.Join(d.classify(d.undo.Exec()), d.classify(d.keep.Exec()))
+}
+
 // Damage is the first error of a statement that was about the file and not about the statement: store.Corrupt or
 // store.IO. After one, the database should be opened again.
 func (d *DB) Damage() error { return d.damage }
@@ -290,7 +312,7 @@ func (d *DB) Limit(pages int) error {
 // Close rolls back an open transaction and closes the file.
 func (d *DB) Close() error {
 	d.forget()
-	for _, s := range []*sqlite3.Stmt{d.begin, d.commit, d.rollback} {
+	for _, s := range []*sqlite3.Stmt{d.begin, d.commit, d.rollback, d.save, d.keep, d.undo} {
 		s.Close()
 	}
 	return classify(d.conn.Close())
