@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -44,28 +43,7 @@ func openDatabase(migrations [][]string) (*database, error) {
 	if _, err := conn.Config(sqlite3.DBCONFIG_ENABLE_QPSG, true); err != nil { // or a bound value may cost a new plan each time
 		return nil, err
 	}
-	return d, store.Migrate(store.Tx{Conn: d}, quickChecks(migrations))
-}
-
-// oneOf is a list of constants in a schema: column IN ('a','b').
-var oneOf = regexp.MustCompile(`(\w+) IN \(('\w+'(?:, ?'\w+')*)\)`)
-
-// quickChecks gives the same schema with its constraints' lists written out: column = 'a' OR column = 'b'. SQLite builds
-// a table of each list whenever it checks a row by it, which is an eighth of a run.
-func quickChecks(migrations [][]string) [][]string {
-	quick := make([][]string, len(migrations))
-	for i, m := range migrations {
-		for _, statement := range m {
-			if strings.HasPrefix(statement, "CREATE TABLE") {
-				statement = oneOf.ReplaceAllStringFunc(statement, func(list string) string {
-					part := oneOf.FindStringSubmatch(list)
-					return "(" + part[1] + " = " + strings.Join(strings.Split(part[2], ","), " OR "+part[1]+" = ") + ")"
-				})
-			}
-			quick[i] = append(quick[i], statement)
-		}
-	}
-	return quick
+	return d, store.Migrate(store.Tx{Conn: d}, migrations)
 }
 
 // take gives an empty database with the newest schema.

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"holdfast/actor/store"
 )
 
 // The short version of make sim. Each seed runs twice: the second run must be the same to the last byte.
@@ -93,42 +91,6 @@ func TestADefectIsCaughtAndItsScheduleShrunk(t *testing.T) {
 	o.Only = short.Fired
 	if again := Run(o); again.Violation != short.Violation || again.Hash != short.Hash {
 		t.Errorf("the shrunk schedule gives %q, said was %q", again.Violation, short.Violation)
-	}
-}
-
-// The simulator's databases refuse what the real ones refuse: each list of a constraint is written out, whole.
-func TestQuickChecksAreTheSameConstraints(t *testing.T) {
-	lists := 0
-	for _, migrations := range [][][]string{store.Workspace, store.Application} {
-		for i, m := range quickChecks(migrations) {
-			for j, statement := range m {
-				if !strings.HasPrefix(statement, "CREATE TABLE") {
-					continue
-				}
-				if strings.Contains(statement, " IN (") {
-					t.Errorf("a list is left: %s", statement)
-				}
-				for _, list := range oneOf.FindAllStringSubmatch(migrations[i][j], -1) {
-					lists++
-					for _, value := range strings.Split(list[2], ",") {
-						if want := list[1] + " = " + strings.TrimSpace(value); !strings.Contains(statement, want) {
-							t.Errorf("%s is missing in %s", want, statement)
-						}
-					}
-				}
-			}
-		}
-	}
-	if lists < 10 {
-		t.Errorf("%d lists were found", lists)
-	}
-	db := workspaces.take()
-	defer workspaces.giveBack(db)
-	db.must(`INSERT INTO conversation(id, title, creator, channel, created_wall, active_wall) VALUES (1, '', '', '', 0, 0)`)
-	for state, ok := range map[string]bool{"open": true, "locked": true, "shut": false} {
-		if _, err := db.Do(`INSERT INTO thread(id, conversation, state, attached) VALUES (?, 1, ?, 0)`, []any{state, state}); (err == nil) != ok {
-			t.Errorf("a thread that is %s: %v", state, err)
-		}
 	}
 }
 

@@ -129,3 +129,16 @@ func TestSpendBeginsWithWhatWasUsed(t *testing.T) {
 		t.Errorf("spend %v, %v", rows, err)
 	}
 }
+
+// A list in a constraint costs a table at each write.
+func TestConstraintsHaveNoLists(t *testing.T) {
+	for _, all := range [][][]string{store.Workspace, store.Directory, store.Application} {
+		for _, migration := range all {
+			for _, statement := range migration {
+				if strings.HasPrefix(statement, "CREATE TABLE") && strings.Contains(statement, " IN (") {
+					t.Errorf("write it out with OR: %s", statement)
+				}
+			}
+		}
+	}
+}

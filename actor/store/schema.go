@@ -6,13 +6,14 @@ import "fmt"
 // Each is a list of single statements.
 //
 // Times are in ms of the actor's own clock (spec 3.1, rule 7) except where a column says wall. Ids of Discord are
-// TEXT. Every open row of task, delivery and outbox has a due, a closed one has none; the CHECKs hold the code to it.
+// TEXT. Every open row of task, delivery and outbox has a due, a closed one has none; the CHECKs hold the code to it. They
+// say a = 'x' OR a = 'y', because SQLite makes a table of the list of an IN each time it checks a row.
 var Workspace = [][]string{{
 	`CREATE TABLE document(
 		name TEXT PRIMARY KEY, version INTEGER NOT NULL, body TEXT NOT NULL) STRICT, WITHOUT ROWID`,
 	`CREATE TABLE member(
-		kind TEXT NOT NULL CHECK (kind IN ('user','role')), id TEXT NOT NULL,
-		can TEXT NOT NULL CHECK (can IN ('member','approver','admin')),
+		kind TEXT NOT NULL CHECK (kind = 'user' OR kind = 'role'), id TEXT NOT NULL,
+		can TEXT NOT NULL CHECK (can = 'member' OR can = 'approver' OR can = 'admin'),
 		PRIMARY KEY (kind, id, can)) STRICT, WITHOUT ROWID`,
 	`CREATE TABLE conversation(
 		id INTEGER PRIMARY KEY, title TEXT NOT NULL, creator TEXT NOT NULL,
@@ -24,21 +25,22 @@ var Workspace = [][]string{{
 	`CREATE INDEX conversation_by_channel ON conversation(channel, active_wall)`,
 	`CREATE TABLE thread(
 		id TEXT PRIMARY KEY, conversation INTEGER NOT NULL REFERENCES conversation(id),
-		state TEXT NOT NULL CHECK (state IN ('open','archived','locked','deleted')),
+		state TEXT NOT NULL CHECK (state = 'open' OR state = 'archived' OR state = 'locked' OR state = 'deleted'),
 		attached INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
 	`CREATE TABLE entry(
 		id INTEGER PRIMARY KEY, conversation INTEGER NOT NULL REFERENCES conversation(id),
-		kind TEXT NOT NULL CHECK (kind IN ('user','assistant','tool_result','system','reset','compaction','interrupted')),
+		kind TEXT NOT NULL CHECK (kind = 'user' OR kind = 'assistant' OR kind = 'tool_result' OR kind = 'system'
+			OR kind = 'reset' OR kind = 'compaction' OR kind = 'interrupted'),
 		turn INTEGER, task INTEGER, body TEXT NOT NULL, created_wall INTEGER NOT NULL) STRICT`,
 	`CREATE INDEX entry_by_conversation ON entry(conversation, id)`,
 	`CREATE TRIGGER entry_is_immutable BEFORE UPDATE ON entry BEGIN SELECT RAISE(ABORT, 'entries never change'); END`,
 	`CREATE TRIGGER entry_is_kept BEFORE DELETE ON entry BEGIN SELECT RAISE(ABORT, 'entries are never deleted'); END`,
 	`CREATE TABLE submission(
 		id INTEGER PRIMARY KEY, conversation INTEGER REFERENCES conversation(id),
-		key TEXT NOT NULL UNIQUE, source TEXT NOT NULL CHECK (source IN ('interaction','message')),
+		key TEXT NOT NULL UNIQUE, source TEXT NOT NULL CHECK (source = 'interaction' OR source = 'message'),
 		author TEXT NOT NULL, author_name TEXT NOT NULL, content TEXT NOT NULL, attachments TEXT NOT NULL,
 		channel TEXT NOT NULL,
-		state TEXT NOT NULL CHECK (state IN ('queued','placed','done','unanswered')),
+		state TEXT NOT NULL CHECK (state = 'queued' OR state = 'placed' OR state = 'done' OR state = 'unanswered'),
 		reason TEXT NOT NULL DEFAULT '', turn INTEGER,
 		created_wall INTEGER NOT NULL, settled_wall INTEGER) STRICT`,
 	`CREATE INDEX submission_queued ON submission(conversation, id) WHERE state = 'queued'`,
@@ -53,10 +55,11 @@ var Workspace = [][]string{{
 		answer TEXT, started_wall INTEGER NOT NULL, ended_wall INTEGER) STRICT`,
 	`CREATE UNIQUE INDEX one_live_turn ON turn(conversation) WHERE ended_wall IS NULL`,
 	`CREATE TABLE task(
-		id INTEGER PRIMARY KEY, kind TEXT NOT NULL CHECK (kind IN ('generation','tool','approval')),
+		id INTEGER PRIMARY KEY, kind TEXT NOT NULL CHECK (kind = 'generation' OR kind = 'tool' OR kind = 'approval'),
 		conversation INTEGER NOT NULL REFERENCES conversation(id), turn INTEGER NOT NULL REFERENCES turn(id),
 		parent INTEGER, round INTEGER NOT NULL DEFAULT 0,
-		state TEXT NOT NULL CHECK (state IN ('ready','running','waiting','done','failed','interrupted','cancelled','parked')),
+		state TEXT NOT NULL CHECK (state = 'ready' OR state = 'running' OR state = 'waiting' OR state = 'done'
+			OR state = 'failed' OR state = 'interrupted' OR state = 'cancelled' OR state = 'parked'),
 		due INTEGER, owner TEXT NOT NULL DEFAULT '', epoch INTEGER NOT NULL DEFAULT 0, lease_expires INTEGER,
 		starts INTEGER NOT NULL DEFAULT 0,
 		tool TEXT NOT NULL DEFAULT '', call_id TEXT NOT NULL DEFAULT '', args TEXT NOT NULL DEFAULT '',
@@ -64,24 +67,25 @@ var Workspace = [][]string{{
 		decision TEXT NOT NULL DEFAULT '', approved TEXT NOT NULL DEFAULT '',
 		checkpoint TEXT NOT NULL DEFAULT '{}',
 		created_wall INTEGER NOT NULL, started_wall INTEGER, ended_wall INTEGER, ms INTEGER NOT NULL DEFAULT 0,
-		CHECK ((state IN ('ready','running','waiting')) = (due IS NOT NULL))) STRICT`,
+		CHECK ((state = 'ready' OR state = 'running' OR state = 'waiting') = (due IS NOT NULL))) STRICT`,
 	`CREATE INDEX task_due ON task(due) WHERE due IS NOT NULL`,
 	`CREATE INDEX task_by_turn ON task(turn, id)`,
 	`CREATE UNIQUE INDEX one_live_generation ON task(conversation) WHERE kind = 'generation' AND due IS NOT NULL`,
 	`CREATE UNIQUE INDEX one_approval ON task(parent) WHERE kind = 'approval' AND due IS NOT NULL`,
 	`CREATE TABLE delivery(
 		id INTEGER PRIMARY KEY, kind TEXT NOT NULL,
-		op TEXT NOT NULL CHECK (op IN ('create','original','edit','delete','thread')),
+		op TEXT NOT NULL CHECK (op = 'create' OR op = 'original' OR op = 'edit' OR op = 'delete' OR op = 'thread'),
 		conversation INTEGER, turn INTEGER, task INTEGER,
 		channel TEXT, message TEXT, token TEXT NOT NULL DEFAULT '', body TEXT NOT NULL DEFAULT '',
 		part INTEGER NOT NULL DEFAULT 0,
-		state TEXT NOT NULL CHECK (state IN ('pending','sending','unknown','confirmed','failed')),
+		state TEXT NOT NULL CHECK (state = 'pending' OR state = 'sending' OR state = 'unknown'
+			OR state = 'confirmed' OR state = 'failed'),
 		due INTEGER, owner TEXT NOT NULL DEFAULT '', epoch INTEGER NOT NULL DEFAULT 0, lease_expires INTEGER,
 		attempts INTEGER NOT NULL DEFAULT 0, first INTEGER, sent INTEGER NOT NULL DEFAULT 0,
 		final INTEGER NOT NULL DEFAULT 0, dirty INTEGER NOT NULL DEFAULT 0, uncertain INTEGER NOT NULL DEFAULT 0, lookup TEXT NOT NULL DEFAULT '', floor TEXT NOT NULL DEFAULT '',
 		reason TEXT NOT NULL DEFAULT '', created_wall INTEGER NOT NULL,
-		CHECK (due IS NOT NULL OR state IN ('confirmed','failed','unknown')),
-		CHECK (due IS NULL OR state IN ('pending','sending','unknown'))) STRICT`,
+		CHECK (due IS NOT NULL OR (state = 'confirmed' OR state = 'failed' OR state = 'unknown')),
+		CHECK (due IS NULL OR (state = 'pending' OR state = 'sending' OR state = 'unknown'))) STRICT`,
 	`CREATE INDEX delivery_due ON delivery(due) WHERE due IS NOT NULL`,
 	`CREATE INDEX delivery_by_turn ON delivery(turn, kind)`,
 	`CREATE INDEX delivery_by_channel ON delivery(channel, id) WHERE message IS NOT NULL`,
@@ -95,7 +99,7 @@ var Workspace = [][]string{{
 		PRIMARY KEY (effect, epoch)) STRICT, WITHOUT ROWID`,
 	`CREATE TABLE usage(
 		id INTEGER PRIMARY KEY, task INTEGER NOT NULL, epoch INTEGER NOT NULL, turn INTEGER NOT NULL,
-		user TEXT NOT NULL, model TEXT NOT NULL, state TEXT NOT NULL CHECK (state IN ('reserved','settled')),
+		user TEXT NOT NULL, model TEXT NOT NULL, state TEXT NOT NULL CHECK (state = 'reserved' OR state = 'settled'),
 		input INTEGER NOT NULL, output INTEGER NOT NULL, micros INTEGER NOT NULL, created_wall INTEGER NOT NULL,
 		UNIQUE (task, epoch)) STRICT`,
 	`CREATE INDEX usage_reserved ON usage(task) WHERE state = 'reserved'`,
@@ -110,7 +114,8 @@ var Workspace = [][]string{{
 	`CREATE TABLE review(
 		id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, submission INTEGER REFERENCES submission(id),
 		event TEXT NOT NULL DEFAULT '',
-		verdict TEXT NOT NULL CHECK (verdict IN ('unknown','absent','begun','unclear','answered','continued','stopped')),
+		verdict TEXT NOT NULL CHECK (verdict = 'unknown' OR verdict = 'absent' OR verdict = 'begun'
+			OR verdict = 'unclear' OR verdict = 'answered' OR verdict = 'continued' OR verdict = 'stopped'),
 		found TEXT NOT NULL DEFAULT '', place TEXT NOT NULL DEFAULT '',
 		due INTEGER, owner TEXT NOT NULL DEFAULT '', epoch INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0,
 		created_wall INTEGER NOT NULL,

@@ -161,6 +161,10 @@ func (d *DB) prepare(o Options) error {
 	if err := d.keepWAL(o.Untouched); err != nil {
 		return err
 	}
+	// Plans do not depend on bound values, or a new value would now and then cost a new plan.
+	if _, err := d.conn.Config(sqlite3.DBCONFIG_ENABLE_QPSG, true); err != nil {
+		return err
+	}
 	d.conn.Limit(sqlite3.LIMIT_LENGTH, store.MaxValue)
 	d.conn.Limit(sqlite3.LIMIT_SQL_LENGTH, store.MaxSQL)
 	d.conn.Limit(sqlite3.LIMIT_VARIABLE_NUMBER, store.MaxParams)
