@@ -182,7 +182,7 @@ func TestF31_LongCall(t *testing.T) {
 	for _, e := range d.seen(home) {
 		count[e.Type]++
 	}
-	if count["progress"] != 2 || count["wake"] != 1 || count["start"] != 1 {
+	if count["progress"] != 2 || count["wake"] < 1 || count["start"] != 1 { // an alarm may be run twice (Cloudflare, "Alarms")
 		t.Errorf("%v", count)
 	}
 }
