@@ -30,7 +30,7 @@ const (
 // WazeroOptions configure a Wazero engine. The zero value is usable.
 type WazeroOptions struct {
 	CacheDir string       // compiled code is kept here between starts; "" compiles at each start
-	Parallel int          // calls at the same time; 0 means twice the processors
+	Parallel int          // calls at the same time; 0 means as many as processors: a call is all computation
 	Entropy  io.Reader    // seeds instances as they start; nil means crypto/rand
 	Log      *slog.Logger // lines of the core's log; nil discards them
 }
@@ -50,7 +50,7 @@ type Wazero struct {
 // NewWazero compiles the module, which fuel.Instrument must have been through, and starts one instance of it.
 func NewWazero(ctx context.Context, module []byte, opts WazeroOptions) (*Wazero, error) {
 	if opts.Parallel <= 0 {
-		opts.Parallel = 2 * runtime.GOMAXPROCS(0)
+		opts.Parallel = runtime.GOMAXPROCS(0)
 	}
 	if opts.Entropy == nil {
 		opts.Entropy = rand.Reader
