@@ -169,3 +169,20 @@ func TestMembersAreChecked(t *testing.T) {
 		}
 	}
 }
+
+// An operator names a job and an approval: they must belong together, or a slip decides about something else.
+func TestAnApprovalIsDecidedUnderItsOwnJobOnly(t *testing.T) {
+	w := pushWorld(t)
+	w.ask("1300000000000001002", "another job")
+	decide := func(job string) error {
+		return w.event(EventOperator, Operator{Op: OpApprove, Principal: Principal{Name: "ops", Roles: []string{"approve"}},
+			Args: json.RawMessage(fmt.Sprintf(`{"id":%q,"task":%d}`, job, w.approval()))})
+	}
+	if err := decide("2"); err == nil || !strings.Contains(err.Error(), "no approval") {
+		t.Fatalf("under another job: %v", err)
+	}
+	w.want("approval", w.one(`SELECT state FROM task WHERE kind = 'approval'`), stateWaiting)
+	if err := decide("1"); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -261,6 +261,9 @@ func (w *work) actOp(in Operator, a listArgs) error {
 // openApproval is the approval named, or the only open one of the job.
 func (w *work) openApproval(turn, id int64) (int64, error) {
 	if id != 0 {
+		if _, ok := w.tx.Row(`SELECT id FROM task WHERE id = ? AND turn = ? AND kind = 'approval'`, id, turn); !ok {
+			return 0, errs.New(errs.NotFound, "the job has no approval %d", id)
+		}
 		return id, nil
 	}
 	rows := w.tx.Rows(`SELECT id FROM task WHERE turn = ? AND kind = 'approval' AND due IS NOT NULL ORDER BY id LIMIT 2`, turn)

@@ -101,7 +101,7 @@ func (r *resident) run() {
 			}
 		}
 		r.take(it)
-		r.check()
+		r.whileQuiet()
 		r.host.release(r)
 	}
 }
@@ -211,9 +211,23 @@ func (r *resident) start() *errs.Error {
 	return nil
 }
 
-// check looks for damage after an unclean stop, once, when nobody waits.
+// whileQuiet does what can wait until nobody does.
+func (r *resident) whileQuiet() {
+	if r.db == nil || len(r.box)+len(r.ahead) > 0 {
+		return
+	}
+	r.check()
+	if r.db == nil {
+		return
+	}
+	if err := r.db.Reserve(); err != nil {
+		r.host.opts.Log.Warn("actor.reserve.failed", "actor", r.name, "err", err.Error())
+	}
+}
+
+// check looks for damage after an unclean stop, once.
 func (r *resident) check() {
-	if !r.suspect || r.db == nil || len(r.box)+len(r.ahead) > 0 {
+	if !r.suspect {
 		return
 	}
 	r.suspect = false

@@ -23,9 +23,12 @@ const (
 )
 
 // setup runs at each open. Exclusive locking keeps the WAL's index in memory: no -shm file and one map less (spec
-// 2.1). The last three lines are SQLite's advice for files that somebody may have tampered with,
+// 2.1). Records are small, and a commit writes each page that it touched: half of SQLite's page is half of what is written,
+// and of a new file. The last three lines are SQLite's advice for files that somebody may have tampered with,
 // https://sqlite.org/security.html
 const setup = `
+PRAGMA page_size = 2048;
+PRAGMA wal_autocheckpoint = 2000;
 PRAGMA locking_mode = EXCLUSIVE;
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
@@ -77,6 +80,8 @@ type DB struct {
 	guest      bool // the core's statements run: the authorizer watches
 	damage     error
 	untouched  bool
+	commits    int   // since it was opened
+	reserved   int64 // length of the WAL when Reserve last looked
 }
 
 // Open opens or creates a file. A damaged one is an error with code store.Corrupt and is left as it is; one that
@@ -240,6 +245,7 @@ func (d *DB) EndRead() error {
 // store.Busy or store.Constraint: the caller must close the database and look again (spec 3.1, rule 5).
 func (d *DB) Commit() error {
 	d.guest = false
+	d.commits++
 	return d.classify(d.commit.Exec())
 }
 
