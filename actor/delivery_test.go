@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"holdfast/actor/render"
 )
 
 func TestF04_TheAnchorsConfirmationIsLost(t *testing.T) {
@@ -156,6 +158,47 @@ func TestF28_TheAnchorIsDeletedOrTooOldToEdit(t *testing.T) {
 			t.Fatalf("code %d: %d answers are shown: %s", code, n, w.discord.all())
 		}
 	}
+}
+
+// The answer's edit is lost, then its thread is archived and may not be opened: what the message shows decides whether
+// the answer becomes a new one.
+func TestF28_AnArchivedThreadThatStaysShutShowsTheAnswerOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		made  bool // the lost edit
+		final string
+	}{"the edit was made": {true, "0"}, "it was not": {false, "1"}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			edits, opened := 0, 0
+			w.discord.fail = func(e Effect) (int, string, bool) {
+				switch {
+				case e.Method != "PATCH" || e.Point != PointEdit:
+					return 0, "", false
+				case !strings.Contains(e.Path, "/messages/"):
+					opened++
+					return 403, `{"code":50013,"message":"Missing Permissions"}`, true
+				}
+				if edits++; edits > 1 {
+					return 400, `{"code":50083,"message":"Thread is archived"}`, true
+				}
+				return 0, "", !c.made || w.loses(e)
+			}
+			w.ask("1300000000000001001", "hello")
+			w.run(900_000)
+			w.want("edits, and requests to open the thread", fmt.Sprint(edits, opened), "2 1")
+			w.want("answers", fmt.Sprint(strings.Count(w.discord.all(), "I heard you.")), "1")
+			w.want("new messages", w.one(`SELECT count(*) FROM delivery WHERE kind = 'final'`), c.final)
+			w.want("open", w.one(`SELECT count(*) FROM delivery WHERE due IS NOT NULL`), "0")
+		})
+	}
+}
+
+// loses makes an edit whose answer does not come back.
+func (w *world) loses(e Effect) bool {
+	var m render.Message
+	_ = json.Unmarshal(e.Body, &m)
+	w.discord.edit(e.Path[strings.LastIndexByte(e.Path, '/')+1:], m)
+	return true
 }
 
 func TestF34_ALateEditIsRepairedByAVerifyingOne(t *testing.T) {

@@ -181,8 +181,28 @@ func (w *work) reviewAnswered(item reviewItem, body []byte) {
 	case len(page) >= lookupPage:
 		w.judged(item, verdictUnclear, shownMessage{}) // an answer may lie behind so much talk
 	default:
-		w.judged(item, verdictAbsent, shownMessage{})
+		w.notShownHere(item)
 	}
+}
+
+// notShownHere goes on to the other place in which an answer may be: a conversation that was taken elsewhere answers there
+// what was still asked where it had been.
+func (w *work) notShownHere(item reviewItem) {
+	if place := w.conversationPlace(item); item.Place == "" && place != "" && place != w.reviewPlace(item) {
+		w.tx.Exec(`UPDATE review SET place = ?, owner = '', due = ? WHERE id = ?`, place, w.now, item.ID)
+		return
+	}
+	w.judged(item, verdictAbsent, shownMessage{})
+}
+
+// conversationPlace is where the conversation that an input belongs to goes on; "" when it has no place of its own.
+func (w *work) conversationPlace(item reviewItem) string {
+	if item.Submission != 0 {
+		row, _ := w.tx.Row(`SELECT max(place) FROM conversation WHERE id = (SELECT conversation FROM submission WHERE id = ?)`, item.Submission)
+		return row.Str(0)
+	}
+	c, _ := w.conversationAt(w.postedIn(item))
+	return c.Place
 }
 
 func (w *work) isInteraction(item reviewItem) bool {

@@ -155,6 +155,33 @@ func TestF36_ConversationsGoOnWhereTheyWereRead(t *testing.T) {
 	}
 }
 
+// What is still asked where a conversation was is answered where it goes on, and looked for there.
+func TestF36_AConversationThatWasTakenElsewhere(t *testing.T) {
+	const first, other, late = "1300000000000001013", "1300000000000007000", "1300000000000001014"
+	p := newPast(t)
+	p.say(first, channelID, "<@"+appID+"> what changed?", appID)
+	p.rest()
+	p.discord.threads[other] = true
+	p.must(EventInteraction, Interaction{Key: "1300000000000007001", Kind: KindResume, User: User{ID: maya}, Conversation: "1",
+		Place: Place{Guild: guildID, Channel: other, Type: 11, Parent: channelID}})
+	p.rest()
+	p.want("admitted", p.say(late, first, "<@"+appID+"> and then?", appID).Status, StatusCommitted)
+	p.backup()
+	p.rest()
+	messages, calls := p.messages(), p.calls
+	p.want("answered elsewhere", fmt.Sprint(len(p.discord.in(other)) > 0), "true")
+	p.restore()
+	p.rest()
+	p.want("verdict", p.verdicts(), verdictUnclear)
+	p.mustDecide("2", decideStop)
+	p.mustDecide("", decideContinue)
+	p.rest()
+	p.want("calls", fmt.Sprint(p.calls), fmt.Sprint(calls))
+	if shown := p.discord.all(); strings.Count(shown, "I heard you.") != 2 {
+		t.Errorf("%s messages before the restore, now: %s", messages, shown)
+	}
+}
+
 func TestF36_LateMessagesAreLookedUpAfterTheReleaseToo(t *testing.T) {
 	const answered, unanswered = "1300000000000001013", "1300000000000001014"
 	p := newPast(t)
