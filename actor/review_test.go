@@ -157,7 +157,7 @@ func TestF36_ConversationsGoOnWhereTheyWereRead(t *testing.T) {
 
 // What is still asked where a conversation was is answered where it goes on, and looked for there.
 func TestF36_AConversationThatWasTakenElsewhere(t *testing.T) {
-	const first, other, late = "1300000000000001013", "1300000000000007000", "1300000000000001014"
+	const first, other = "1300000000000001013", "1300000000000007000"
 	p := newPast(t)
 	p.say(first, channelID, "<@"+appID+"> what changed?", appID)
 	p.rest()
@@ -165,6 +165,7 @@ func TestF36_AConversationThatWasTakenElsewhere(t *testing.T) {
 	p.must(EventInteraction, Interaction{Key: "1300000000000007001", Kind: KindResume, User: User{ID: maya}, Conversation: "1",
 		Place: Place{Guild: guildID, Channel: other, Type: 11, Parent: channelID}})
 	p.rest()
+	late := p.discord.id()
 	p.want("admitted", p.say(late, first, "<@"+appID+"> and then?", appID).Status, StatusCommitted)
 	p.backup()
 	p.rest()
