@@ -18,28 +18,43 @@ type decided struct {
 // join decides the events that wait in the mailbox in the same transaction, each behind the ones before it and each in a
 // savepoint of its own. To the actor that is what it always was, one event after another; only that the disk is asked once,
 // and that no answer and no effect leaves before it has all of them. An event that does not succeed is undone and put
-// back: it comes again, alone.
-func (r *resident) join(group []decided) ([]decided, error) {
-	for len(group) < maxGroup && group[0].it.kind != actor.EventStart {
+// back: it comes again, alone. Where SQLite undid more than that, as it does when a disk is full, join rolls back, puts back
+// all but the first, and returns false.
+func (r *resident) join(group *[]decided) bool {
+	for len(*group) < maxGroup && (*group)[0].it.kind != actor.EventStart {
 		it := r.waiting()
 		switch {
 		case it == nil:
-			return group, nil
+			return true
 		case !r.lands(it):
 			r.host.release(r)
 			continue
 		case it.direct != nil || it.peek != "" || it.kind == actor.EventStart:
 			r.putBack(it)
-			return group, nil
+			return true
 		}
 		res, err := r.decideApart(it)
-		if res == nil || err != nil {
-			r.putBack(it)
-			return group, err
+		if err != nil {
+			r.part(append(*group, decided{it, nil}))
+			return false
 		}
-		group = append(group, decided{it, res})
+		if res == nil {
+			r.putBack(it)
+			return true
+		}
+		*group = append(*group, decided{it, res})
 	}
-	return group, nil
+	return true
+}
+
+// part rolls a group back and puts back all but the first of it.
+func (r *resident) part(group []decided) {
+	var others []*item
+	for _, d := range group[1:] {
+		others = append(others, d.it)
+	}
+	r.putBack(others...)
+	r.rollback()
 }
 
 // decideApart handles an event so that it can be undone alone. Without a result it was.
@@ -47,7 +62,10 @@ func (r *resident) decideApart(it *item) (*actor.Result, error) {
 	if err := r.db.Save(); err != nil {
 		return nil, err
 	}
-	res, _, _ := r.decide(it, 1, false)
+	res, _, crash := r.decide(it, 1, false)
+	if crash != nil { // counted, and logged as an attempt, when it comes again
+		r.host.opts.Log.Warn("core.crashed.in_group", "actor", r.name, "event", it.id, "type", it.kind, "err", crash.Error())
+	}
 	if res == nil {
 		if err := r.db.Undo(); err != nil {
 			return nil, err

@@ -116,6 +116,32 @@ func TestOneFailureInAGroup(t *testing.T) {
 	}
 }
 
+// A statement that finds no room takes the whole transaction with it: the ones before it are then tried without it.
+func TestNoRoomForOneOfAGroup(t *testing.T) {
+	s := open(t, "")
+	s.must(ws, `{"sql":"CREATE TABLE mine (x TEXT) STRICT"}`)
+	limited := make(chan error, 1)
+	if err := s.post(ws, &item{direct: func(r *resident) { limited <- r.db.Limit(60) }}, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-limited; err != nil {
+		t.Fatal(err)
+	}
+	put := func(x string) string { return `{"sql":"INSERT INTO mine VALUES ('` + x + `')"}` }
+	big := `{"sql":"INSERT INTO mine WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 9000) SELECT 'text that fills a page' FROM n"}`
+	for i, a := range s.held(ws, put("a"), put("b"), big, put("c"), put("d")) {
+		if failed := a.err != nil; failed != (i == 2) {
+			t.Errorf("answer %d: %v", i, a.err)
+		}
+	}
+	if got := s.must(ws, `{"sql":"SELECT x FROM mine ORDER BY rowid"}`); got != `[["a"],["b"],["c"],["d"]]` {
+		t.Errorf("recorded %s", got)
+	}
+	if err := s.Drain(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
 // When the commit fails, all of a group learn it and nothing of it is there.
 func TestAGroupWhoseCommitFails(t *testing.T) {
 	s := open(t, "")

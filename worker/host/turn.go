@@ -22,6 +22,7 @@ const maxAttempts = 4
 
 var (
 	errAgain   = errs.New(errs.Unavailable, "The database had to be opened again.").WithHint("Try again in a moment.")
+	errApart   = errs.New(errs.Unavailable, "What came behind it undid it.") // for turn alone: the event is tried again by itself
 	errCrashed = errs.New(errs.Internal, "Internal error.").WithHint("The operator's log has the details.")
 )
 
@@ -29,15 +30,17 @@ var (
 // the commit it answers, and then launches the effects.
 func (r *resident) turn(it *item) answer {
 	h := r.host
-	full := it.kind == actor.EventStart
+	full, alone := it.kind == actor.EventStart, false
 	for attempt := 1; attempt <= maxAttempts; {
 		if r.db == nil { // dropped by the attempt before: a start event comes first now
 			return answer{err: errAgain}
 		}
-		group, failed, crash := r.attempt(it, attempt, full)
+		group, failed, crash := r.attempt(it, attempt, full, alone)
 		switch {
 		case h.killed.Load():
 			return answer{err: errDown}
+		case failed == errApart:
+			alone = true
 		case crash != nil:
 			h.metrics.crashes.Inc()
 			h.opts.Log.Error("core.crashed", "actor", r.name, "event", it.id, "type", it.kind, "attempt", attempt, "err", crash.Error())
@@ -70,9 +73,9 @@ func (r *resident) committed(group []decided) {
 	}
 }
 
-// attempt runs the event once, together with those that wait behind it, and commits. crash means that the core trapped
+// attempt runs the event once, unless alone together with those that wait behind it, and commits. crash means that the core trapped
 // on it; failed, that nothing was committed for a reason that a repetition does not cure.
-func (r *resident) attempt(it *item, n int, full bool) (group []decided, failed *errs.Error, crash error) {
+func (r *resident) attempt(it *item, n int, full, alone bool) (group []decided, failed *errs.Error, crash error) {
 	if err := r.db.Begin(); err != nil {
 		r.abandon(err)
 		return nil, openError(err), nil
@@ -82,15 +85,9 @@ func (r *resident) attempt(it *item, n int, full bool) (group []decided, failed 
 		r.rollback()
 		return nil, failed, crash
 	}
-	group, err := r.join([]decided{{it, res}})
-	if err != nil {
-		var others []*item
-		for _, d := range group[1:] {
-			others = append(others, d.it)
-		}
-		r.putBack(others...)
-		r.rollback()
-		return nil, openError(err), nil
+	group = []decided{{it, res}}
+	if !alone && !r.join(&group) {
+		return nil, errApart, nil
 	}
 	if failed := r.commit(group); failed != nil {
 		r.scatter(group, failed)

@@ -80,6 +80,35 @@ func TestReserved(t *testing.T) {
 	}
 }
 
+// crashed gives a copy of a database's files as a kill would leave them.
+func crashed(t *testing.T, path string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "killed.db")
+	for _, ending := range []string{"", "-wal"} {
+		if err := os.WriteFile(to+ending, read(t, path+ending), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return to
+}
+
+// A process that dies again and again reserves no more than one that lives.
+func TestCrashesReserveNothingMore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	db := openWith(t, path, Options{})
+	in(t, db, `CREATE TABLE a (v TEXT) STRICT`)
+	fill(t, db, restless)
+	first := size(t, path+"-wal")
+	for range 8 {
+		path = crashed(t, path)
+		db = openWith(t, path, Options{})
+		fill(t, db, restless)
+	}
+	if last := size(t, path+"-wal"); last > 3*first {
+		t.Errorf("the WAL grew from %d to %d bytes by 8 crashes", first, last)
+	}
+}
+
 func TestNothingIsReservedForARestingDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	db, err := Open(path)

@@ -166,6 +166,9 @@ func (d *DB) prepare(o Options) error {
 	if err := d.keepWAL(o.Untouched); err != nil {
 		return err
 	}
+	if wal, err := os.Stat(d.path + "-wal"); err == nil {
+		d.reserved = wal.Size() // a WAL that was left by a crash ends in what was reserved then
+	}
 	// Plans do not depend on bound values, or a new value would now and then cost a new plan.
 	if _, err := d.conn.Config(sqlite3.DBCONFIG_ENABLE_QPSG, true); err != nil {
 		return err
