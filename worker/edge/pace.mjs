@@ -8,6 +8,12 @@ import { randomHex } from "./config.mjs";
 // it must be over before the claim's lease is (actor, deliverLease).
 const PATIENCE = 10_000;
 
+// How long a draw may take, in ms.
+const ANSWER = 3_000;
+
+// Between two draws of a request that got none, in ms, also where two machines' clocks differ.
+const LEAST = 100;
+
 // FREE is the permit of an application directory that does not answer: it holds nobody up.
 const FREE = { at: 0, late: Infinity };
 
@@ -29,6 +35,7 @@ export class Pace {
     while (Date.now() < end) {
       if (this.#take()) return true;
       const { at, late } = await this.#drawn();
+      if (Math.max(at, Date.now()) >= end) return false;
       if (at > Date.now()) await scheduler.wait(at - Date.now());
       if (Date.now() <= at + late) return true;
     }
@@ -56,10 +63,10 @@ export class Pace {
     while (this.#waiting.length > 0) {
       const want = this.#waiting.length;
       const begun = Date.now();
-      const grant = await this.#ask(want, this.#took).catch(() => null);
+      const grant = await answered(this.#ask(want, this.#took));
       this.#took = Date.now() - begun;
       if (grant === null || grant.permits === 0) {
-        const permit = grant === null ? FREE : { at: grant.at, late: -1 };
+        const permit = grant === null ? FREE : { at: Math.max(grant.at, Date.now() + LEAST), late: -1 };
         for (const waiting of this.#waiting.splice(0)) waiting(permit);
         return;
       }
@@ -70,6 +77,13 @@ export class Pace {
       if (permits > served.length) this.#kept = { left: permits - served.length, next, every, until };
     }
   }
+}
+
+// answered gives what a draw came to, null when that takes too long.
+function answered(grant) {
+  let timer;
+  const late = new Promise((done) => (timer = setTimeout(done, ANSWER, null)));
+  return Promise.race([grant.catch(() => null), late]).finally(() => clearTimeout(timer));
 }
 
 // draw asks the application directory for an object's permits.

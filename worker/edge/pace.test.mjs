@@ -100,3 +100,28 @@ test("a directory that does not answer holds nobody up", async () => {
   assert.deepEqual(w.sent, [1000, 1000]);
   w.end();
 });
+
+test("nor does one that never answers, whoever waits behind the first", async () => {
+  mock.timers.enable({ apis: ["Date", "setTimeout"], now: 1000 });
+  const pace = new Pace(() => new Promise(() => {}));
+  const sent = [];
+  const send = () => pace.permit().then((ok) => sent.push(ok && Date.now()));
+  const settle = async () => {
+    for (let i = 0; i < 20; i++) await null;
+  };
+  send();
+  await settle();
+  send();
+  mock.timers.tick(3000);
+  await settle();
+  assert.deepEqual(sent, [4000, 4000]);
+  mock.timers.reset();
+});
+
+test("nothing is sent after its patience, whatever permits it", async () => {
+  const w = world({ permits: 0, at: 9900 }, { permits: 1, at: 11500, every: 29, until: 11529, late: 100 });
+  w.send();
+  await w.tick(11000);
+  assert.deepEqual([w.asked, w.sent], [[1, 1], ["unsent"]]);
+  w.end();
+});
