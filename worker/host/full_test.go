@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"holdfast/worker/host/sqlite"
 )
 
 // smallDisk mounts a file system of a few megabytes. Without the right to, the test runs once more in a namespace of
@@ -89,18 +91,108 @@ func TestF19_NoFileMayGrow(t *testing.T) {
 		return
 	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGXFSZ) // as the program does
-	outOfRoom(t, t.TempDir(), func() func() { return limitFiles(t) })
+	outOfRoom(t, t.TempDir(), func() func() { return limitFiles(t, 16<<10) })
 }
 
-// limitFiles lets no file grow beyond a few pages, until the returned function is called.
-func limitFiles(t *testing.T) (free func()) {
+// TestF19_WhatACrashBringsBackIsWoken looks for the place where a commit of an encrypted file fails although the WAL holds
+// all of it. After a crash it is there, and the alarm index must know of it.
+func TestF19_WhatACrashBringsBackIsWoken(t *testing.T) {
+	if os.Getenv("HOLDFAST_TEST_LIMIT") == "" {
+		again := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v")
+		again.Env = append(os.Environ(), "HOLDFAST_TEST_LIMIT=1")
+		again.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if out, err := again.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
+			t.Fatalf("in a process of its own: %v\n%s", err, out)
+		}
+		return
+	}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGXFSZ)
+	found := 0
+	for pad := range 4 {
+		least, most := uint64(0), uint64(256) // sectors of room: too few, enough
+		for least+1 < most {
+			if mid := (least + most) / 2; commitWithin(t, pad, mid, &found) {
+				most = mid
+			} else {
+				least = mid
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no commit came back: either there is nothing to guard against any more, or this test does not find it")
+	}
+}
+
+// commitWithin makes a commit with an alarm while the WAL may grow by so many sectors, and says whether it succeeded. If
+// it failed and a crash would bring it back, the alarm must be known, and it is counted.
+func commitWithin(t *testing.T, pad int, sectors uint64, found *int) bool {
+	t.Helper()
+	key := bytes.Repeat([]byte{7, 9}, sqlite.KeySize/2)
+	s := open(t, "", func(o *Options) { o.Key = key })
+	defer s.stop()
+	s.must(ws, `{"sql":"CREATE TABLE mine AS SELECT zeroblob(?) AS x","args":[`+fmt.Sprint(2000*pad)+`]}`)
+	path := filepath.Join(s.dir, fileName(ws))
+	wal, err := os.Stat(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := limitFiles(t, uint64(wal.Size())+sectors*512)
+	status, body := s.script(ws, `{"sql":"INSERT INTO mine VALUES (zeroblob(9000))"},{"alarm":3600000}`)
+	free()
+	if status == 200 {
+		return true
+	}
+	if !strings.Contains(body, "The disk is full") {
+		t.Fatalf("%d %s", status, body)
+	}
+	killed := filepath.Join(t.TempDir(), "killed.db")
+	for _, ending := range []string{"", "-wal"} {
+		b, err := os.ReadFile(path + ending)
+		if err == nil {
+			err = os.WriteFile(killed+ending, b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil { // which writes whatever the index has to say
+		t.Fatal(err)
+	}
+	back := rows(t, killed, key, `SELECT count(*) FROM mine WHERE length(x) = 9000`)
+	known := rows(t, filepath.Join(s.opts.Data, alarmsFile), key, `SELECT count(*) FROM alarm WHERE actor = '`+ws+`' AND due > 0`)
+	if back == 1 {
+		*found++
+		if known != 1 {
+			t.Errorf("a commit that a crash brings back, and nothing wakes it (room for %d sectors)", sectors)
+		}
+	}
+	return false
+}
+
+// rows is the number that a query gives.
+func rows(t *testing.T, path string, key []byte, query string) int64 {
+	t.Helper()
+	db, err := sqlite.OpenWith(path, sqlite.Options{Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	got, err := db.Do(query, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got[0].Int(0)
+}
+
+// limitFiles lets no file grow beyond so many bytes, until the returned function is called.
+func limitFiles(t *testing.T, size uint64) (free func()) {
 	t.Helper()
 	var before syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
 		t.Fatal(err)
 	}
 	tight := before
-	tight.Cur = 16 << 10
+	tight.Cur = size
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &tight); err != nil {
 		t.Fatal(err)
 	}

@@ -144,9 +144,13 @@ func (r *resident) commit(group []decided) *errs.Error {
 	if err := r.commitUnlessKilled(); err != nil {
 		var e *store.Error
 		if errors.As(err, &e) && (e.Code == store.Busy || e.Code == store.Constraint || e.Code == store.Full) {
-			// With no room for all of its frames, the last of which says "committed", the WAL holds no commit.
+			// With no room for all of its frames, the last of which says "committed", the WAL holds no commit. An encrypted
+			// one may: it is filled up to a multiple of 4096 bytes with copies of that frame, for which there may be no room.
+			// The next commit takes its place, but a crash before that brings it back: the index must have its time.
 			r.rollback()
-			h.index.Undo(r.name)
+			if e.Code != store.Full || h.opts.Key == nil {
+				h.index.Undo(r.name)
+			}
 		} else {
 			r.abandon(err)
 		}

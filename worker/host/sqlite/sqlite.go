@@ -245,7 +245,8 @@ func (d *DB) EndRead() error {
 }
 
 // Commit ends the transaction. After an error it is unknown whether it happened, unless the error's code is
-// store.Busy or store.Constraint: the caller must close the database and look again (spec 3.1, rule 5).
+// store.Busy or store.Constraint: the caller must close the database and look again (spec 3.1, rule 5). With store.Full
+// it did not happen; but of an encrypted file a crash may bring it back, until the next commit.
 func (d *DB) Commit() error {
 	d.guest = false
 	d.commits++
