@@ -37,13 +37,27 @@ func (r row) covers(other row) bool {
 type entry struct {
 	actor    string
 	saved    row        // on disk
-	writing  *row       // on its way there: until it is, the disk may say either
+	writing  *row       // on its way there, or perhaps there after a failure: the disk may say either
 	expected chan error // gets the outcome of Expect's write; nil: none is under way
 	now      row        // in truth
 	changed  time.Time  // when it last did
 	fired    bool
 	open     bool // between Before and After: what is on disk must stay
 	heapPos  int  // -1: not in the heap
+}
+
+// settled says that the disk certainly tells the truth.
+func (e *entry) settled() bool { return e.saved == e.now && e.writing == nil }
+
+// weaker covers what both rows cover.
+func weaker(a, b row) row {
+	switch {
+	case a.inFlight:
+		return b
+	case b.inFlight || earlier(b.due, a.due):
+		return a
+	}
+	return b
 }
 
 // covered says whether the disk covers next, whichever of its rows it holds.
@@ -250,7 +264,7 @@ func (x *Index) entry(actor string) *entry {
 
 // soil has the writer look at an entry that differs from the disk, after a while.
 func (x *Index) soil(e *entry) {
-	if e.saved != e.now && !x.dirty && !x.closed {
+	if !e.settled() && !x.dirty && !x.closed {
 		x.dirty = true
 		time.AfterFunc(lazily, func() {
 			select {

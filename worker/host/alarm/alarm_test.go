@@ -213,3 +213,59 @@ func TestWakesEachTimeOnceInOrder(t *testing.T) {
 		t.Errorf("%s was woken by a paused index", <-woken)
 	}
 }
+
+// A write that failed may be on the disk all the same. Nothing may rely on what was there before it.
+func TestAWriteThatFailedMayBeThere(t *testing.T) {
+	x := open(t, filepath.Join(t.TempDir(), "alarms.db"), &clock.Shifted{})
+	set := func(due int64) {
+		t.Helper()
+		if err := x.Before("a", at(due), false); err != nil {
+			t.Fatal(err)
+		}
+		x.After("a", at(due), false)
+	}
+	set(500)
+	set(900)
+	x.mu.Lock()
+	x.entries["a"].changed = time.Now().Add(-time.Hour)
+	x.dirty = true
+	x.mu.Unlock()
+	x.dbMu.Lock()
+	if err := x.db.Begin(); err != nil { // the next one cannot begin
+		t.Fatal(err)
+	}
+	x.dbMu.Unlock()
+	failed := make(chan error, 1)
+	x.writes <- write{done: failed}
+	if err := <-failed; err == nil {
+		t.Fatal("the write was to fail")
+	}
+	x.dbMu.Lock()
+	if err := x.db.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	x.dbMu.Unlock()
+	before := x.Writes()
+	set(700) // 500 covers it, the 900 that may be there does not
+	if n := x.Writes() - before; n != 1 {
+		t.Errorf("%d writes for a time that may not be on the disk, want 1", n)
+	}
+	before = x.Writes()
+	set(800)
+	if n := x.Writes() - before; n != 0 {
+		t.Errorf("%d writes for a time that is covered for certain, want none", n)
+	}
+}
+
+func TestWeakerCoversWhatBothCover(t *testing.T) {
+	all := []row{{}, {due: 1}, {due: 2}, {due: 3}, {inFlight: true}, {due: 2, inFlight: true}}
+	for _, a := range all {
+		for _, b := range all {
+			for _, c := range all {
+				if got, want := weaker(a, b).covers(c), a.covers(c) && b.covers(c); got != want {
+					t.Errorf("weaker(%v, %v) covers %v: %v, want %v", a, b, c, got, want)
+				}
+			}
+		}
+	}
+}

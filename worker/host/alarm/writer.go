@@ -45,7 +45,11 @@ func (x *Index) save(batch []write) {
 		}
 	}
 	for name, r := range rows {
-		x.entry(name).writing = &r
+		e := x.entry(name)
+		if e.writing != nil {
+			r = weaker(*e.writing, r)
+		}
+		e.writing = &r
 	}
 	x.mu.Unlock()
 	err := x.write(rows)
@@ -73,7 +77,7 @@ func (x *Index) sweep(rows map[string]row) {
 	rested := time.Now().Add(-lazily)
 	for name, e := range x.entries {
 		switch {
-		case e.saved == e.now || e.open:
+		case e.settled() || e.open:
 		case x.closed || e.changed.Before(rested):
 			rows[name] = e.now
 		default:
@@ -82,13 +86,12 @@ func (x *Index) sweep(rows map[string]row) {
 	}
 }
 
-// wrote notes what the disk says now.
+// wrote notes what the disk says now: after a failure it may be either.
 func (x *Index) wrote(rows map[string]row, err error) {
 	for name, r := range rows {
 		e := x.entry(name)
-		e.writing = nil
 		if err == nil {
-			e.saved = r
+			e.saved, e.writing = r, nil
 		}
 		x.soil(e)
 		x.forget(e)
