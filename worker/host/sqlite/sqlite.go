@@ -255,10 +255,10 @@ func (d *DB) Commit() error {
 
 // Rollback ends the transaction, if there still is one: after some errors SQLite has ended it by itself.
 func (d *DB) Rollback() error {
+	d.guest = false
 	if d.conn.GetAutocommit() {
 		return nil
 	}
-	d.guest = false
 	return d.classify(d.rollback.Exec())
 }
 

@@ -230,3 +230,25 @@ func TestFull(t *testing.T) {
 		t.Errorf("after it: %v", rows)
 	}
 }
+
+// SQLite may have ended the transaction by itself: the host's own statements are its own again all the same.
+func TestRollbackOfATransactionThatIsOver(t *testing.T) {
+	db := openWith(t, filepath.Join(t.TempDir(), "a.db"), Options{})
+	in(t, db, `CREATE TABLE a (v TEXT) STRICT`)
+	if err := db.Limit(20); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := db.Do(`INSERT INTO a WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 9000) SELECT 'text that fills a page' FROM n`, nil)
+	if codeOf(err) != store.Full {
+		t.Fatalf("%v, want full", err)
+	}
+	if err := db.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Limit(1000); err != nil {
+		t.Errorf("the host's statement afterwards: %v", err)
+	}
+}
