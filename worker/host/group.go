@@ -1,6 +1,8 @@
 package host
 
 import (
+	"time"
+
 	"holdfast/actor"
 	"holdfast/actor/errs"
 )
@@ -8,6 +10,10 @@ import (
 // maxGroup is how many events may share a commit. The first of them waits for the others to be decided, which takes
 // about as long for each as the commit that it saves.
 const maxGroup = 16
+
+// groupTime is how long the first event of a group may wait for others to be decided: somebody may wait for its answer, and
+// some events take far longer than a commit.
+const groupTime = 250 * time.Millisecond
 
 // decided is an event that was handled and is not committed yet.
 type decided struct {
@@ -21,7 +27,10 @@ type decided struct {
 // back: it comes again, alone. Where SQLite undid more than that, as it does when a disk is full, join rolls back, puts back
 // all but the first, and returns false.
 func (r *resident) join(group *[]decided) bool {
-	for len(*group) < maxGroup && (*group)[0].it.kind != actor.EventStart {
+	if (*group)[0].it.kind == actor.EventStart {
+		return true
+	}
+	for begun := time.Now(); len(*group) < maxGroup && time.Since(begun) < groupTime; {
 		it := r.waiting()
 		switch {
 		case it == nil:

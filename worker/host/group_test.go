@@ -84,6 +84,18 @@ func TestAGroupEnds(t *testing.T) {
 	}
 }
 
+// The first event's answer waits for a slow one behind it, and for no more.
+func TestAGroupEndsWithASlowEvent(t *testing.T) {
+	s := open(t, "")
+	s.must(ws, count)
+	before := s.commits()
+	slow := `{"sql":"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 5000000) SELECT count(*) FROM n"}`
+	s.held(ws, count, slow, count, count)
+	if n := s.commits() - before; n != 2 {
+		t.Errorf("%d commits, want 2", n)
+	}
+}
+
 // An event that does not succeed takes nothing with it, whatever way it fails.
 func TestOneFailureInAGroup(t *testing.T) {
 	for name, c := range map[string]struct {
