@@ -22,6 +22,9 @@ func (w *work) anchorConfirmed(d delivery, a discordAnswer) {
 	if !live {
 		edit.Final, edit.Due = true, max(w.now, d.Sent+editPace) // it ended before it was confirmed: its answer is owed
 	}
+	if d.Final && d.Uncertain {
+		edit.Due = w.now + verifyAfter // an earlier request, without the answer, may still be on its way
+	}
 	id := w.newDelivery(edit)
 	if d.Final { // its answer is there: what follows only verifies it
 		w.tx.Exec(`UPDATE delivery SET uncertain = ? WHERE id = ?`, verifying, id)

@@ -226,6 +226,27 @@ func TestF34_ALateEditIsRepairedByAVerifyingOne(t *testing.T) {
 	w.wantOneAnswer()
 }
 
+// Also where the anchor that came after its turn's end shows the answer at once: a request before it, which knew nothing
+// of the answer, may arrive last.
+func TestF34_ALateAnchorIsRepairedByAVerifyingEdit(t *testing.T) {
+	w := newWorld(t)
+	w.ask("1300000000000001001", "hello")
+	late := w.runUntil(PointAck)
+	if err := w.event(EventOperator, Operator{Op: OpStop, Principal: Principal{Name: "ops", Roles: []string{"approve"}}, Args: json.RawMessage(`{"id":"1"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	w.must(EventEffect, Outcome{ID: late.ID, Epoch: late.Epoch, Kind: OutcomeTimeout}) // here; it arrives there later
+	w.run(20_000)
+	if !strings.Contains(w.discord.all(), "Stopped.") {
+		t.Fatalf("shown: %s", w.discord.all())
+	}
+	w.discord.serve(w, late)
+	w.run(300_000)
+	if shown := w.discord.all(); !strings.Contains(shown, "Stopped.") {
+		t.Errorf("the late request stands: %s", shown)
+	}
+}
+
 func TestF34_ARefusedVerifyingEditShowsNothingTwice(t *testing.T) {
 	w := newWorld(t)
 	edits := 0

@@ -150,7 +150,7 @@ func (d *discord) route(s *space, e actor.Effect, parts []string) (int, string) 
 		d.threads[parts[1]] = "open"
 		return 200, fmt.Sprintf(`{"id":%q}`, parts[1])
 	case e.Method == "GET":
-		if d.threads[parts[1]] == "" && parts[1] != s.channel {
+		if state := d.threads[parts[1]]; state == "deleted" || state == "" && parts[1] != s.channel {
 			return d.fault(404, 10003)
 		}
 		if e.ID[0] != 'r' && (d.hidden || d.world.chance("listing-empty", 0.2)) { // a review takes an empty listing for an answer
