@@ -33,10 +33,13 @@ func dayOf(wall int64) int64 { return wall / dayMS }
 func dateOf(day int64) string { return time.UnixMilli(day * dayMS).UTC().Format(time.DateOnly) }
 
 func (b Budget) check() error {
-	for name, n := range map[string]int64{"workspace.tokens": b.Workspace.Tokens, "workspace.micro_dollars": b.Workspace.Micros,
-		"user.tokens": b.User.Tokens, "user.micro_dollars": b.User.Micros} {
-		if n < 0 || n > maxBudget {
-			return errs.New(errs.Invalid, "budget.%s: %d; expected 0 (no limit) to %d a day", name, n, int64(maxBudget))
+	for _, limit := range []struct {
+		name string
+		n    int64
+	}{{"workspace.tokens", b.Workspace.Tokens}, {"workspace.micro_dollars", b.Workspace.Micros},
+		{"user.tokens", b.User.Tokens}, {"user.micro_dollars", b.User.Micros}} {
+		if limit.n < 0 || limit.n > maxBudget {
+			return errs.New(errs.Invalid, "budget.%s: %d; expected 0 (no limit) to %d a day", limit.name, limit.n, int64(maxBudget))
 		}
 	}
 	return nil

@@ -106,6 +106,25 @@ func TestF36_F35_ARestoredInputThatFailsEachTimeEndsAndTheOthersGoOn(t *testing.
 	p.want("again", p.say(bad, channelID, "<@"+appID+"> "+poisonWord, appID).Status, StatusDuplicate)
 }
 
+// What fails may be a row that is due, with nothing to let go: the release ends all the same, and the row is parked.
+func TestF36_F35_AReleaseThatHasNothingToLetGoEnds(t *testing.T) {
+	p := newPast(t)
+	p.ask("1300000000000001001", "hello")
+	p.rest()
+	p.one(`INSERT INTO delivery(kind, op, conversation, channel, message, body, state, due, created_wall) VALUES ('thread', 'thread', 1, '1', '2', 'x', 'pending', 1, 0)`)
+	row := parseInt(p.one(`SELECT max(id) FROM delivery`))
+	p.backup()
+	p.restore()
+	p.rest()
+	p.poison = func(sql string, args []any) bool {
+		return strings.HasPrefix(sql, "SELECT "+deliveryColumns) && len(args) == 1 && args[0] == row
+	}
+	p.mustDecide("", decideContinue)
+	p.rest()
+	p.want("mode", p.one(`SELECT value FROM meta WHERE key = 'review'`), reviewOver)
+	p.want("the row", p.one(`SELECT state || ' ' || reason FROM delivery WHERE id = ?`, row), "failed parked")
+}
+
 // After the release it is a look-up's outcome, or an operator's decision, that would admit it.
 func TestF36_F35_AnOutcomeOrADecisionThatAdmitsAPoisonedInputIsNotStuck(t *testing.T) {
 	const bad = "1300000000000001013"

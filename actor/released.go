@@ -33,6 +33,8 @@ func (w *work) release(who Principal) error {
 		OR submission IN (SELECT id FROM turn WHERE ended_wall IS NULL)`, letGo, w.now)
 	if w.ev.Attempt == 1 {
 		w.reviewDue()
+	} else {
+		w.endRelease() // there may be nothing to let go, and then no wake would come
 	}
 	return nil
 }
