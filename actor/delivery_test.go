@@ -179,6 +179,7 @@ func TestF28_AnArchivedThreadThatStaysShutShowsTheAnswerOnce(t *testing.T) {
 					return 403, `{"code":50013,"message":"Missing Permissions"}`, true
 				}
 				if edits++; edits > 1 {
+					w.one(`UPDATE turn SET tokens = tokens + 1000`) // a call that was given up has ended: the small print changes
 					return 400, `{"code":50083,"message":"Thread is archived"}`, true
 				}
 				return 0, "", !c.made || w.loses(e)

@@ -26,7 +26,8 @@ func (w *work) asideAnswered(d delivery, a discordAnswer, body []byte) {
 	case asideUnarchive:
 		w.stepAside(d, "")
 	case asideRead:
-		if shown, ok := w.renderDelivery(d); ok && strings.TrimSpace(shown.Content) == strings.TrimSpace(a.Content) {
+		// The small print may have changed since: a call that was given up is accounted when it ends.
+		if shown, ok := w.renderDelivery(d); ok && strings.TrimSpace(withoutSmallPrint(shown.Content)) == strings.TrimSpace(withoutSmallPrint(a.Content)) {
 			w.editConfirmed(d)
 			return
 		}

@@ -159,10 +159,14 @@ func (w *work) reviewAnswered(item reviewItem, body []byte) {
 		return
 	}
 	slices.SortFunc(page, func(a, b shownMessage) int { return int(min(max(parseInt(a.ID)-parseInt(b.ID), -1), 1)) })
-	ours, named := shownMessage{}, shownMessage{}
+	ours, named, ended := shownMessage{}, shownMessage{}, false
 	for _, m := range page {
-		if m.Author.ID != w.cfg.ApplicationID || w.shownVerdict(m) == verdictAbsent {
+		verdict := w.shownVerdict(m)
+		if m.Author.ID != w.cfg.ApplicationID || verdict == verdictAbsent {
 			continue
+		}
+		if ours.ID != "" && verdict == verdictAnswered {
+			ended = true // an answer behind it: its turn is over, whatever it shows
 		}
 		if ours.ID == "" && m.Metadata.ID == "" {
 			ours = m
@@ -174,7 +178,7 @@ func (w *work) reviewAnswered(item reviewItem, body []byte) {
 	switch {
 	case named.ID != "":
 		w.judged(item, w.shownVerdict(named), named)
-	case ours.ID != "" && (w.isInteraction(item) || item.Place != ""):
+	case ours.ID != "" && (w.isInteraction(item) || item.Place != "" || ended && w.shownVerdict(ours) == verdictBegun):
 		w.judged(item, verdictUnclear, shownMessage{}) // it may be another question's
 	case ours.ID != "":
 		w.judged(item, w.shownVerdict(ours), ours)

@@ -126,6 +126,27 @@ func TestF36_MessagesNewerThanTheBackup(t *testing.T) {
 	}
 }
 
+// A message that still shows a running turn, and an answer behind it: the turn is over, and only a person can say how.
+func TestF36_AnAnswerThatWasSentAnew(t *testing.T) {
+	const id = "1300000000000001013"
+	p := newPast(t)
+	p.backup()
+	p.discord.fail = func(e Effect) (int, string, bool) {
+		if e.Method == "PATCH" && e.Point == PointEdit {
+			return 400, `{"code":30046,"message":"too old"}`, true
+		}
+		return p.look(e)
+	}
+	p.say(id, channelID, "<@"+appID+"> what changed?", appID)
+	p.rest()
+	p.discord.fail = p.look
+	p.want("messages", fmt.Sprint(len(p.discord.in(id))), "2")
+	p.restore()
+	p.say(id, channelID, "<@"+appID+"> what changed?", appID)
+	p.rest()
+	p.want("verdict", p.verdicts(), verdictUnclear)
+}
+
 // What was said in a thread of the rolled back time still belongs to its conversation.
 func TestF36_ConversationsGoOnWhereTheyWereRead(t *testing.T) {
 	const id = "1300000000000001013"

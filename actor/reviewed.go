@@ -50,8 +50,10 @@ func (w *work) adoptAnswered(item reviewItem, m shownMessage) {
 }
 
 // shownText is an answer without the small print under it.
-func shownText(m shownMessage) string {
-	text, _, _ := strings.Cut(m.Content, "\n-# ")
+func shownText(m shownMessage) string { return withoutSmallPrint(m.Content) }
+
+func withoutSmallPrint(content string) string {
+	text, _, _ := strings.Cut(content, "\n-# ")
 	return text
 }
 
