@@ -53,6 +53,16 @@ func (s *site) commits() uint64 {
 	return m.Histogram.GetSampleCount()
 }
 
+// count is how many events of a type were committed.
+func (s *site) count(kind string) int {
+	s.t.Helper()
+	var m dto.Metric
+	if err := s.metrics.events.WithLabelValues(kind, "committed").Write(&m); err != nil {
+		s.t.Fatal(err)
+	}
+	return int(m.Counter.GetValue())
+}
+
 const count = `{"sql":"SELECT count(*) FROM seen"}`
 
 func TestEventsThatWaitShareACommit(t *testing.T) {
