@@ -217,8 +217,8 @@ func (r *resident) whileQuiet() {
 		return
 	}
 	r.check()
-	if r.db == nil {
-		return
+	if r.db == nil || r.flying > 0 {
+		return // in the middle of a turn the next event is never far
 	}
 	if err := r.db.Reserve(); err != nil {
 		r.host.opts.Log.Warn("actor.reserve.failed", "actor", r.name, "err", err.Error())
