@@ -31,6 +31,9 @@ const (
 	headerSignature = "x-signature-ed25519"
 )
 
+// Headers are those that the core reads: a host passes no others.
+var Headers = []string{headerStamp, headerSignature}
+
 // Signer gives the key, as it is written in keys, under which a request to /interactions is signed, or "". It says
 // nothing about the timestamp's age. A host may call it in its own machine code and hand the key over in Request: the
 // curve's arithmetic is by far the longest step of a verdict when WebAssembly does it.

@@ -144,18 +144,17 @@ func (h *Host) route(r *http.Request, body []byte) (*interactions.Verdict, *errs
 	return v, nil
 }
 
-// hidden are the headers that hold secrets: the core needs none of them.
-var hidden = map[string]bool{"authorization": true, "cookie": true, "proxy-authorization": true, "x-holdfast-signature": true}
-
 // request is the input of route: a line of JSON, a newline, the body.
 func (h *Host) request(r *http.Request, body []byte) ([]byte, error) {
 	req := struct {
 		interactions.Request
 		Config *struct{} `json:"config,omitempty"` // hides Request.Config, whose JSON is spliced in
 	}{Request: interactions.Request{Now: h.now().UnixMilli(), Method: r.Method, Path: r.URL.Path, Caller: h.caller(r, body)}}
-	req.Headers = lower(r.Header)
-	for name := range hidden {
-		delete(req.Headers, name)
+	req.Headers = actor.Strings{}
+	for _, name := range interactions.Headers {
+		if value := r.Header.Get(name); value != "" {
+			req.Headers[name] = value
+		}
 	}
 	if r.URL.Path == "/interactions" {
 		req.Signer = interactions.Signer(h.config.full.PublicKeys, req.Headers, body)
