@@ -18,17 +18,15 @@ func (w *work) anchorConfirmed(d delivery, a discordAnswer) {
 	}
 	w.confirm(d, a.ID)
 	edit := delivery{Kind: deliverEdit, Op: opEdit, Conversation: d.Conversation, Turn: d.Turn, Channel: d.Channel, Message: a.ID, Sent: d.Sent, Due: w.now + editPace,
-		Uncertain: d.Uncertain} // a late PATCH @original may overtake the final edit too (F34)
+		Uncertain: d.Uncertain, // a late PATCH @original may overtake the final edit too (F34)
+		Verifying: d.Final}     // its answer is there: what follows only verifies it
 	if !live {
 		edit.Final, edit.Due = true, max(w.now, d.Sent+editPace) // it ended before it was confirmed: its answer is owed
 	}
 	if d.Final && d.Uncertain {
 		edit.Due = w.now + verifyAfter // an earlier request, without the answer, may still be on its way
 	}
-	id := w.newDelivery(edit)
-	if d.Final { // its answer is there: what follows only verifies it
-		w.tx.Exec(`UPDATE delivery SET uncertain = ? WHERE id = ?`, verifying, id)
-	}
+	w.newDelivery(edit)
 	w.openThread(d, a.ID)
 	w.acknowledged(d.Turn)
 }

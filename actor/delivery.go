@@ -69,6 +69,17 @@ type delivery struct {
 // verifying is the value of the column uncertain while the verifying edit is under way.
 const verifying = 2
 
+// doubt is the column uncertain.
+func (d delivery) doubt() int {
+	switch {
+	case d.Verifying:
+		return verifying
+	case d.Uncertain:
+		return 1
+	}
+	return 0
+}
+
 const deliveryColumns = `id, kind, op, conversation, turn, task, channel, message, token, body, part, state, due, owner, epoch, attempts, first, sent, final, dirty, uncertain, lookup, floor`
 
 func scanDelivery(r store.Row) delivery {
@@ -108,7 +119,7 @@ func (w *work) newDelivery(d delivery) int64 {
 	due := max(d.Due, w.now)
 	row, _ := w.tx.Row(`INSERT INTO delivery(kind, op, conversation, turn, task, channel, message, token, body, part, state, due, sent, final, uncertain, created_wall)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?) RETURNING id`,
-		d.Kind, d.Op, d.Conversation, orNull(d.Turn), orNull(d.Task), textOrNull(d.Channel), textOrNull(d.Message), d.Token, d.Body, d.Part, due, d.Sent, d.Final, d.Uncertain, w.wall)
+		d.Kind, d.Op, d.Conversation, orNull(d.Turn), orNull(d.Task), textOrNull(d.Channel), textOrNull(d.Message), d.Token, d.Body, d.Part, due, d.Sent, d.Final, d.doubt(), w.wall)
 	return row.Int(0)
 }
 

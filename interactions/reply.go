@@ -3,8 +3,6 @@ package interactions
 import (
 	"encoding/json"
 
-	"github.com/mailru/easyjson/jwriter"
-
 	"holdfast/actor"
 	"holdfast/actor/errs"
 )
@@ -37,16 +35,12 @@ func jsonReply(status int, v any) *actor.Reply {
 
 // whisper answers an interaction with a message that only its author sees.
 func whisper(text string) *actor.Reply {
-	w := jwriter.Writer{}
-	w.RawString(`{"type":`)
-	w.Int(callbackMessage)
-	w.RawString(`,"data":{"content":`)
-	w.String(text)
-	w.RawString(`,"flags":`)
-	w.Int(flagEphemeral)
-	w.RawString(`,"allowed_mentions":{"parse":[]}}}`)
-	body, _ := w.BuildBytes() // writing into memory
-	return &actor.Reply{Status: 200, Body: body}
+	type data struct {
+		Content  string          `json:"content"`
+		Flags    int             `json:"flags"`
+		Mentions json.RawMessage `json:"allowed_mentions"`
+	}
+	return jsonReply(200, callback{callbackMessage, data{text, flagEphemeral, json.RawMessage(`{"parse":[]}`)}})
 }
 
 // noChoices answers an autocomplete with nothing to choose from.

@@ -75,7 +75,7 @@ func TestABackupIsMadeWhileEverythingRuns(t *testing.T) {
 			s.must(names[0], `{"trace":"after the backup"}`) // the original goes on
 			again := open(t, restored(t, backup, RestoreOptions{Key: key}), withKey)
 			// Each workspace is woken at once: nothing is taken from the index on trust. An event of ours would do instead.
-			until(t, "the wakes", func() bool { return again.count("wake") == 3 })
+			until(t, "the wakes", func() bool { return again.handled("wake") == 3 })
 			for i, name := range names {
 				var rows [][]int
 				if err := json.Unmarshal([]byte(again.seen(name, "count(*), max(n)", "type = 'interaction'")), &rows); err != nil {

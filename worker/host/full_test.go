@@ -78,9 +78,10 @@ func TestF19_DiskFull(t *testing.T) {
 	outOfRoom(t, disk, func() func() { return fill(t, disk) })
 }
 
-// Without the right to mount anything: files that may not grow, which is how a spent quota looks to a program. The limit
-// is a process's, so the test runs in one of its own.
-func TestF19_NoFileMayGrow(t *testing.T) {
+// inOwnProcess says whether this is the process of its own that a test which limits it needs; if not, it has run the test
+// in one.
+func inOwnProcess(t *testing.T) bool {
+	t.Helper()
 	if os.Getenv("HOLDFAST_TEST_LIMIT") == "" {
 		again := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v")
 		again.Env = append(os.Environ(), "HOLDFAST_TEST_LIMIT=1")
@@ -88,25 +89,27 @@ func TestF19_NoFileMayGrow(t *testing.T) {
 		if out, err := again.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
 			t.Fatalf("in a process of its own: %v\n%s", err, out)
 		}
-		return
+		return false
 	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGXFSZ) // as the program does
+	return true
+}
+
+// Without the right to mount anything: files that may not grow, which is how a spent quota looks to a program. The limit
+// is a process's, so the test runs in one of its own.
+func TestF19_NoFileMayGrow(t *testing.T) {
+	if !inOwnProcess(t) {
+		return
+	}
 	outOfRoom(t, t.TempDir(), func() func() { return limitFiles(t, 16<<10) })
 }
 
 // TestF19_WhatACrashBringsBackIsWoken looks for the place where a commit of an encrypted file fails although the WAL holds
 // all of it. After a crash it is there, and the alarm index must know of it.
 func TestF19_WhatACrashBringsBackIsWoken(t *testing.T) {
-	if os.Getenv("HOLDFAST_TEST_LIMIT") == "" {
-		again := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v")
-		again.Env = append(os.Environ(), "HOLDFAST_TEST_LIMIT=1")
-		again.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-		if out, err := again.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
-			t.Fatalf("in a process of its own: %v\n%s", err, out)
-		}
+	if !inOwnProcess(t) {
 		return
 	}
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGXFSZ)
 	found := 0
 	for pad := range 4 {
 		least, most := uint64(0), uint64(256) // sectors of room: too few, enough

@@ -53,8 +53,8 @@ func (s *site) commits() uint64 {
 	return m.Histogram.GetSampleCount()
 }
 
-// count is how many events of a type were committed.
-func (s *site) count(kind string) int {
+// handled is how many events of a type were committed.
+func (s *site) handled(kind string) int {
 	s.t.Helper()
 	var m dto.Metric
 	if err := s.metrics.events.WithLabelValues(kind, "committed").Write(&m); err != nil {

@@ -73,8 +73,8 @@ func (r *resident) committed(group []decided) {
 	}
 }
 
-// attempt runs the event once, unless alone together with those that wait behind it, and commits. crash means that the core trapped
-// on it; failed, that nothing was committed for a reason that a repetition does not cure.
+// attempt runs the event once, unless alone together with those that wait behind it, and commits. crash means that the
+// core trapped on it; failed, that nothing was committed for a reason that a repetition does not cure.
 func (r *resident) attempt(it *item, n int, full, alone bool) (group []decided, failed *errs.Error, crash error) {
 	if err := r.db.Begin(); err != nil {
 		r.abandon(err)
