@@ -232,9 +232,7 @@ func outOfRoom(t *testing.T, disk string, fill func() (free func())) {
 	more := s.untilRefused(1000)
 	s = c.again(s)
 	s.stillReadable("The disk is full", len(acknowledged)+1+len(more))
-	if status, body := s.operator("PUT", "/v1/workspaces/"+realGuild+"/a/config", `{"instructions":"x"}`); status != 503 || !strings.Contains(body, "The disk is full") {
-		t.Errorf("a write: %d %s", status, body)
-	}
+	s.writesUntilRefused()
 	free()
 	all := append(append([]string{messageID(0)}, acknowledged...), more...)
 	s.advanceUntil("every acknowledged question's answer", func() bool { return len(c.answers()) == len(all) })
@@ -268,6 +266,23 @@ func (s *site) untilRefused(from int) (acknowledged []string) {
 	}
 	s.t.Fatal("the disk is not full: a thousand messages were taken")
 	return nil
+}
+
+// writesUntilRefused configures the workspace at more and more length: a small commit may find room where a message did not.
+func (s *site) writesUntilRefused() {
+	s.t.Helper()
+	length := 0
+	until(s.t, "a write that is refused", func() bool {
+		length += 8 << 10
+		status, body := s.operator("PUT", "/v1/workspaces/"+realGuild+"/a/config", `{"instructions":"`+strings.Repeat("x", length)+`"}`)
+		if status == 503 && strings.Contains(body, "The disk is full") {
+			return true
+		}
+		if status != 200 {
+			s.t.Fatalf("a write: %d %.200s", status, body)
+		}
+		return false
+	})
 }
 
 // stillReadable checks what an operator sees of a workspace that cannot commit.
