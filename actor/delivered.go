@@ -79,6 +79,8 @@ func (w *work) deliveryRejected(d delivery, o Outcome, a discordAnswer) {
 		w.stepAside(d, asideUnarchive)
 	case d.Kind == deliverEdit && d.Final && d.Uncertain && d.Lookup != asideRead && a.Code != codeUnknownMessage && a.Code != codeUnknownChannel:
 		w.stepAside(d, asideRead) // also when the thread could not be opened for it: what it shows can still be read
+	case d.looking() && o.Status == 403 && d.nonceHeld(d.Sent):
+		w.sendOver(d)
 	case d.looking() && o.Status == 403:
 		w.endUnknown(d, "the channel's messages may not be read")
 	default:

@@ -174,6 +174,9 @@ func (w *work) sendDelivery(d delivery) {
 		w.closeDelivery(d.ID, "failed", "superseded")
 		return
 	}
+	if d.Lookup == asideOver {
+		w.tx.Exec(`UPDATE delivery SET lookup = '' WHERE id = ?`, d.ID)
+	}
 	if d.Op == opCreate && d.First == 0 {
 		w.tx.Exec(`UPDATE delivery SET floor = ? WHERE id = ?`, w.newestKnown(d.Channel), d.ID)
 	}

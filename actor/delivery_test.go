@@ -74,6 +74,60 @@ func TestF04_TheFirstMessageOfAThreadIsFoundAgain(t *testing.T) {
 	}
 }
 
+// A host that was down for longer than a nonce is remembered, and whose clock was set back meanwhile, believes that no
+// time has passed. What it may have sent is read before it is sent again.
+func TestF04_F23_ANonceIsNotTrustedToTheClock(t *testing.T) {
+	const thread = "1300000000000001013"
+	for _, stored := range []bool{true, false} {
+		for _, refused := range []string{"", "no permission to read", "nothing shown"} {
+			w := newWorld(t)
+			w.say(thread, channelID, "<@"+appID+"> hi", appID)
+			w.run(60_000)
+			w.say("1300000000000003000", thread, "what else is new?")
+			if e := w.runUntil(PointAck); stored {
+				w.discord.serve(w, e)
+			}
+			w.discord.fail = func(e Effect) (int, string, bool) {
+				switch refused {
+				case "no permission to read":
+					return 403, `{"code":50001,"message":"Missing Access"}`, e.Method == "GET"
+				case "nothing shown":
+					return 200, `[]`, e.Method == "GET"
+				}
+				return 0, "", false
+			}
+			w.now -= 80_000
+			if refused == "" {
+				clear(w.discord.nonces)
+			}
+			w.kill()
+			w.run(40_000) // no longer than the answer itself takes
+			w.want("messages", fmt.Sprint(len(w.discord.in(thread))), "2")
+			w.want("done", w.one(`SELECT count(*) FROM submission WHERE state = 'done'`), "2")
+		}
+	}
+}
+
+// Two notes with the same words are two messages: one of which the outcome is unknown is not taken for the other.
+func TestF04_TheSameWordsTwice(t *testing.T) {
+	w := newWorld(t)
+	w.say("1300000000000001013", channelID, "<@"+appID+"> hi", appID)
+	w.run(60_000)
+	w.tx(`INSERT INTO delivery(kind, op, conversation, channel, body, state, due, created_wall)
+		VALUES ('note', 'create', 1, '1300000000000001013', 'The same words.', 'pending', 1, 0), ('note', 'create', 1, '1300000000000001013', 'The same words.', 'pending', 1, 0)`)
+	lost := 0
+	w.discord.fail = func(e Effect) (int, string, bool) {
+		if !strings.Contains(string(e.Body), "The same words.") {
+			return 0, "", false
+		}
+		lost++
+		return 502, "", lost == 2 // the second is lost on its way
+	}
+	w.kill() // to be woken for them
+	w.run(300_000)
+	w.want("notes", fmt.Sprint(strings.Count(w.discord.all(), "The same words.")), "2")
+}
+
 func TestF04_ALookUpThatIsRateLimitedIsMadeAgain(t *testing.T) {
 	w := newWorld(t)
 	const thread = "1300000000000001013"

@@ -13,6 +13,7 @@ const lookupPage = 100
 const (
 	asideUnarchive = "unarchive" // the thread is archived: open it, then edit
 	asideRead      = "read"      // a final edit is refused and an earlier one's outcome unknown: read what is shown
+	asideOver      = "over"      // a create was not there when it was looked for: its nonce may be sent once more
 )
 
 func (w *work) stepAside(d delivery, aside string) {
@@ -37,22 +38,28 @@ func (w *work) asideAnswered(d delivery, a discordAnswer, body []byte) {
 	}
 }
 
-// resolveUnknown deals with a request that Discord may have acted upon. What can be repeated is. A create is sent
-// again with its nonce for 60 s; after that the channel is read for its mark (spec 3.5).
+// resolveUnknown deals with a request that Discord may have acted upon. What can be repeated is. For a create the channel
+// is read for its mark: at once, while its nonce covers what the reading misses, and else when nothing can be under way
+// any more (spec 3.5). The nonce alone would do only if no host's clock were ever set back (F23).
 func (w *work) resolveUnknown(d delivery) {
 	switch {
-	case d.Op != opCreate, d.Lookup == "" && w.now-d.First < nonceWindow-deliverTimeout:
+	case d.Op != opCreate, d.Lookup == asideOver && w.nonceHolds(d):
 		w.sendDelivery(d)
-	case w.now < d.Sent+lookupSettle:
-		w.tx.Exec(`UPDATE delivery SET due = ? WHERE id = ?`, d.Sent+lookupSettle, d.ID)
-	default:
+	case w.nonceHolds(d) || w.now >= d.Sent+lookupSettle:
 		w.lookUp(d)
+	default:
+		w.tx.Exec(`UPDATE delivery SET due = ? WHERE id = ?`, d.Sent+lookupSettle, d.ID)
 	}
 }
 
+// nonceHolds says whether Discord would still recognise the repetition of a create, as far as the clock tells.
+func (w *work) nonceHolds(d delivery) bool { return d.nonceHeld(w.now) }
+
+func (d delivery) nonceHeld(at int64) bool { return at-d.First < nonceWindow-deliverTimeout }
+
 // looking says whether a create is being looked for, and its request asks for a listing.
 func (d delivery) looking() bool {
-	return d.Op == opCreate && d.Lookup != "" && d.Lookup != asideUnarchive && d.Lookup != asideRead
+	return d.Op == opCreate && d.Lookup != "" && d.Lookup != asideUnarchive && d.Lookup != asideRead && d.Lookup != asideOver
 }
 
 // stateAgain is the state of a delivery whose request was refused for now. A create of which an earlier attempt may
@@ -67,7 +74,7 @@ func (d delivery) stateAgain() string {
 // lookUp lists the channel's messages from one that was known to be there before the delivery was first sent: from a
 // later one it would not show what was made before that.
 func (w *work) lookUp(d delivery) {
-	if d.Lookup == "" {
+	if !d.looking() {
 		if mutant("a look-up begins at the newest message") {
 			d.Floor = w.newestKnown(d.Channel)
 		}
@@ -135,6 +142,8 @@ func (w *work) lookedUp(d delivery, body []byte) {
 		}
 	}
 	switch {
+	case len(page) < lookupPage && d.nonceHeld(d.Sent):
+		w.sendOver(d)
 	case len(page) == 0 && d.Lookup == before(d.Floor) && !mutant("an empty listing is trusted"):
 		w.endUnknown(d, "the listing shows nothing: there may be no permission to read")
 	case len(page) == lookupPage:
@@ -147,6 +156,12 @@ func (w *work) lookedUp(d delivery, body []byte) {
 	}
 }
 
+// sendOver repeats a create that was not there, though it may still be under way, while its nonce holds.
+func (w *work) sendOver(d delivery) {
+	w.tx.Exec(`UPDATE delivery SET lookup = ? WHERE id = ?`, asideOver, d.ID)
+	w.retryDelivery(d.ID, "unknown", w.now, "not there yet")
+}
+
 // bearsMark recognises our own message: by the custom_id that names it, or, where it has none, by its text.
 func (w *work) bearsMark(d delivery, m listedMessage) bool {
 	switch d.Kind {
@@ -154,6 +169,9 @@ func (w *work) bearsMark(d delivery, m listedMessage) bool {
 		return strings.Contains(string(m.Components), w.customID("", 0)+"d"+fmt.Sprint(d.ID)+`"`)
 	case deliverCard:
 		return strings.Contains(string(m.Components), w.customID("", d.Task)+`"`)
+	}
+	if _, another := w.tx.Row(`SELECT 1 FROM delivery WHERE channel = ? AND message = ? AND id <> ?`, d.Channel, m.ID, d.ID); another {
+		return false // the same words, said before
 	}
 	shown, ok := w.renderDelivery(d)
 	return ok && strings.TrimSpace(shown.Content) == strings.TrimSpace(m.Content)

@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -61,13 +62,26 @@ func (w *work) askDiscord(item reviewItem) {
 		Method: "GET", Path: path, Credential: "bot", TimeoutMS: deliverTimeout})
 }
 
-// reviewPath is where an answer would be: the anchor itself where it is known, else what follows the input in its
-// thread or channel.
+// reviewPath is where an answer would be: the anchor itself where it is known, then what follows it if it shows a turn
+// that still ran; else what follows the input in its thread or channel.
 func (w *work) reviewPath(item reviewItem) string {
-	if anchor, ok := w.anchorUnderReview(item); ok && anchor.Message != "" && anchor.State == "confirmed" {
+	anchor, ok := w.anchorUnderReview(item)
+	switch {
+	case item.Found != "":
+		return fmt.Sprintf("/channels/%s/messages?limit=%d&after=%s", w.placeBehind(item), lookupPage, item.Found)
+	case ok && anchor.Message != "" && anchor.State == "confirmed":
 		return "/channels/" + anchor.Channel + "/messages/" + anchor.Message
 	}
 	return fmt.Sprintf("/channels/%s/messages?limit=%d&after=%s", w.reviewPlace(item), lookupPage, item.Key)
+}
+
+// placeBehind is where an answer was sent that the anchor could not take: the conversation's place, or the thread that an
+// anchor in a channel has.
+func (w *work) placeBehind(item reviewItem) string {
+	if item.Place != "" {
+		return item.Place
+	}
+	return cmp.Or(w.conversationPlace(item), item.Found)
 }
 
 func (w *work) anchorUnderReview(item reviewItem) (delivery, bool) {
@@ -129,6 +143,9 @@ func (w *work) reviewOutcome(id int64, o Outcome) {
 	switch {
 	case o.Kind == OutcomeResponse && o.Status == 200:
 		w.reviewAnswered(item, outcomeBody(o))
+	case o.Kind == OutcomeResponse && a.Code == codeUnknownChannel && item.Found != "" && item.Place == "":
+		anchor, _ := w.anchorUnderReview(item) // without a thread it was sent where the anchor is
+		w.tx.Exec(`UPDATE review SET place = ?, owner = '', due = ? WHERE id = ?`, anchor.Channel, w.now, item.ID)
 	case o.Kind == OutcomeResponse && a.Code == codeUnknownChannel && w.reviewPlace(item) == item.Key:
 		// There is no thread under it. Where none could be opened, the answer is in the channel.
 		w.tx.Exec(`UPDATE review SET place = ?, owner = '', due = ? WHERE id = ?`, w.postedIn(item), w.now, item.ID)
@@ -150,12 +167,16 @@ func retryWait(o Outcome, a discordAnswer) int64 {
 // reviewAnswered reads the anchor, or the messages behind the input, the oldest first.
 func (w *work) reviewAnswered(item reviewItem, body []byte) {
 	if one := (shownMessage{}); json.Unmarshal(body, &one) == nil && one.ID != "" {
-		w.judged(item, w.shownVerdict(one), one)
+		w.anchorRead(item, one)
 		return
 	}
 	var page []shownMessage
-	if json.Unmarshal(body, &page) != nil {
+	switch {
+	case json.Unmarshal(body, &page) != nil:
 		w.judged(item, verdictUnclear, shownMessage{})
+		return
+	case item.Found != "":
+		w.readBehind(item, page)
 		return
 	}
 	slices.SortFunc(page, func(a, b shownMessage) int { return int(min(max(parseInt(a.ID)-parseInt(b.ID), -1), 1)) })
@@ -187,6 +208,30 @@ func (w *work) reviewAnswered(item reviewItem, body []byte) {
 	default:
 		w.notShownHere(item)
 	}
+}
+
+// anchorRead judges by the anchor. One that shows a turn that still ran is not the last word: where it could not be edited
+// any more, the answer was sent anew behind it.
+func (w *work) anchorRead(item reviewItem, anchor shownMessage) {
+	verdict := w.shownVerdict(anchor)
+	if verdict != verdictBegun {
+		w.judged(item, verdict, anchor)
+		return
+	}
+	w.tx.Exec(`UPDATE review SET found = ?, owner = '', due = ? WHERE id = ?`, anchor.ID, w.now, item.ID)
+}
+
+// readBehind looks for an answer behind an anchor whose turn seems to have been under way. Whatever it answers, the turn
+// was over then.
+func (w *work) readBehind(item reviewItem, page []shownMessage) {
+	answered := func(m shownMessage) bool {
+		return m.Author.ID == w.cfg.ApplicationID && w.shownVerdict(m) == verdictAnswered
+	}
+	if len(page) >= lookupPage || slices.ContainsFunc(page, answered) {
+		w.judged(item, verdictUnclear, shownMessage{})
+		return
+	}
+	w.judged(item, verdictBegun, shownMessage{listedMessage: listedMessage{ID: item.Found}})
 }
 
 // notShownHere goes on to the other place in which an answer may be: a conversation that was taken elsewhere answers there

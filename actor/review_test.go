@@ -147,6 +147,33 @@ func TestF36_AnAnswerThatWasSentAnew(t *testing.T) {
 	p.want("verdict", p.verdicts(), verdictUnclear)
 }
 
+// The same where the backup knows that message: it still shows a running turn, and is not the last word.
+func TestF36_AnAnswerThatWasSentAnewBehindAKnownAnchor(t *testing.T) {
+	for _, anew := range []bool{true, false} {
+		p := newPast(t)
+		p.ask("1300000000000001001", "hello")
+		p.perform(p.runUntil(PointAck))
+		p.runUntil(PointModel)
+		p.backup()
+		want := verdictBegun
+		if anew {
+			want = verdictUnclear
+			p.discord.fail = func(e Effect) (int, string, bool) {
+				if e.Method == "PATCH" && e.Point == PointEdit {
+					return 400, `{"code":30046,"message":"too old"}`, true
+				}
+				return p.look(e)
+			}
+			p.rest()
+			p.discord.fail = p.look
+			p.want("messages", p.messages(), "2")
+		}
+		p.restore()
+		p.rest()
+		p.want("verdict", p.verdicts(), want)
+	}
+}
+
 // What was said in a thread of the rolled back time still belongs to its conversation.
 func TestF36_ConversationsGoOnWhereTheyWereRead(t *testing.T) {
 	const id = "1300000000000001013"
