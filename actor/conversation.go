@@ -83,6 +83,17 @@ func (w *work) threadGone(thread string) {
 	}
 }
 
+// comeBack answers in the thread that a question was asked in. The conversation may have been left in its channel because
+// the thread could not be opened, as far as was known: its outcome was lost, and it is there.
+func (w *work) comeBack(c *conversation, asked string) {
+	if c.Place != c.Channel || asked == c.Place {
+		return
+	}
+	if shown, ok := w.conversationAt(asked); ok && shown.ID == c.ID {
+		w.settlePlace(c, asked)
+	}
+}
+
 // titleOf is the question's first words, as a thread's name: one line, at most 60 characters.
 func titleOf(question string) string {
 	title := strings.Join(strings.Fields(question), " ")

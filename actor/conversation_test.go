@@ -155,3 +155,25 @@ func TestF32_AWithdrawnQuestionLeavesOthersTheirTurn(t *testing.T) {
 	w.want("withdrawn", w.one(`SELECT state || ' ' || reason FROM submission WHERE key = '77'`), "unanswered withdrawn")
 	w.want("the other's", w.one(`SELECT state FROM submission WHERE id = 3`), "done")
 }
+
+// A thread was opened, that outcome was lost, and its message was deleted, so that it could not be opened again. Who
+// writes in it is answered in it.
+func TestF28_AThreadThatIsThereAfterAll(t *testing.T) {
+	w := newWorld(t)
+	w.discord.fail = func(e Effect) (int, string, bool) {
+		if !strings.HasSuffix(e.Path, "/threads") {
+			return 0, "", false
+		}
+		w.serveAnyway(e)
+		return 404, `{"code":10008,"message":"Unknown Message"}`, true
+	}
+	w.ask("1300000000000001001", "hello")
+	w.run(60_000)
+	w.discord.fail = func(Effect) (int, string, bool) { return 0, "", false }
+	thread := w.discord.in(channelID)[0].id
+	w.want("place", w.one(`SELECT place FROM conversation`), channelID)
+	w.say("1300000000000001013", thread, "and again?")
+	w.run(60_000)
+	w.want("answers in the thread", fmt.Sprint(len(w.discord.in(thread))), "1")
+	w.want("place", w.one(`SELECT place FROM conversation`), thread)
+}

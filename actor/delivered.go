@@ -79,6 +79,10 @@ func (w *work) deliveryRejected(d delivery, o Outcome, a discordAnswer) {
 		w.stepAside(d, asideUnarchive)
 	case d.Kind == deliverEdit && d.Final && d.Uncertain && d.Lookup != asideRead && a.Code != codeUnknownMessage && a.Code != codeUnknownChannel:
 		w.stepAside(d, asideRead) // also when the thread could not be opened for it: what it shows can still be read
+	case d.Lookup == asideRead && o.Status == 403:
+		w.forbidden(d) // neither written nor read: it is tried until one of them is allowed again
+		w.tx.Exec(`UPDATE delivery SET lookup = '' WHERE id = ?`, d.ID)
+		w.retryDelivery(d.ID, "unknown", w.now+w.backoff(int(d.Attempts)), "neither edited nor read")
 	case d.looking() && o.Status == 403 && d.nonceHeld(d.Sent):
 		w.sendOver(d)
 	case d.looking() && o.Status == 403:

@@ -328,3 +328,24 @@ func TestF34_ARefusedVerifyingEditShowsNothingTwice(t *testing.T) {
 	w.want("answers", fmt.Sprint(strings.Count(w.discord.all(), "I heard you.")), "1")
 	w.want("open", w.one(`SELECT count(*) FROM delivery WHERE due IS NOT NULL`), "0")
 }
+
+// A final edit of unknown outcome, and Discord forbids for an hour both to repeat it and to read what is shown.
+func TestF34_WhatCanNeitherBeEditedNorReadIsNotSaidAgain(t *testing.T) {
+	w := newWorld(t)
+	var forbidden int64
+	w.discord.fail = func(e Effect) (int, string, bool) {
+		switch {
+		case forbidden == 0 && e.Point == PointEdit:
+			forbidden = w.now + 3_600_000
+			w.serveAnyway(e)
+			return 0, "", true // it is shown, and its answer is lost
+		case w.now < forbidden && (e.Method == "GET" || e.Method == "PATCH"):
+			return 403, `{"code":50013,"message":"Missing Permissions"}`, true
+		}
+		return 0, "", false
+	}
+	w.ask("1300000000000001001", "hello")
+	w.run(4_000_000)
+	w.want("answers", fmt.Sprint(strings.Count(w.discord.all(), "I heard you.")), "1")
+	w.want("open", w.one(`SELECT count(*) FROM delivery WHERE due IS NOT NULL`), "0")
+}

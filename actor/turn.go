@@ -77,6 +77,7 @@ func (w *work) liveTurn(conversation int64) int64 {
 func (w *work) beginTurn(c conversation, s submission, token string) {
 	w.tx.Exec(`INSERT INTO turn(id, conversation, requester, started_wall) VALUES (?, ?, ?, ?)`, s.ID, c.ID, s.Author, w.wall)
 	w.place(c, s.ID)
+	w.comeBack(&c, s.Channel)
 	anchor := delivery{Kind: deliverAnchor, Op: opCreate, Conversation: c.ID, Turn: s.ID}
 	if token != "" {
 		anchor.Op, anchor.Token, anchor.Channel, anchor.Due = opOriginal, token, s.Channel, w.now+originalDelay
