@@ -149,6 +149,10 @@ func TestOrdinaryCommands(t *testing.T) {
 		CI=true npm test
 		NODE_ENV=test npm test -- --watch=false
 		npm run lint
+		npm run test:unit -- --watch=false
+		mvn test -pl core -Dtest=X
+		gradle test --tests FooTest -x lint
+		./gradlew test --info
 		make test
 		make check 2>&1 | tee /dev/null >/dev/null || true
 		pytest -q tests/test_x.py
@@ -348,6 +352,19 @@ func TestBypasses(t *testing.T) {
 		pip install x
 		make -n -f /tmp/x
 		npm run x
+		npm run build-and-deploy
+		npm run test-deploy
+		npm test --script-shell=sh
+		npm test --node-options='--require ./x.js'
+		pytest --basetemp=src
+		pytest --pastebin=all
+		pytest-watch
+		mvn test deploy
+		mvn test -c deploy
+		mvn testx
+		gradle test publish
+		gradle testRelease
+		./gradlew test publish
 		hostname x
 		date -u -s 2020-01-01
 		git push

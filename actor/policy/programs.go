@@ -17,7 +17,8 @@ func init() {
 		"set": noPaths, "export": declareAgain, "declare": changesShell, "typeset": changesShell, "local": changesShell, "readonly": changesShell,
 		"grep": pattern, "egrep": pattern, "fgrep": pattern, "rg": pattern, "ag": pattern, "jq": pattern,
 		"sed": sedCommand, "awk": awkCommand, "gawk": awkCommand, "mawk": awkCommand, "nawk": awkCommand,
-		"go": goCommand, "tee": tee,
+		"go": goCommand, "tee": tee, "make": goals, "mvn": goals, "mvnw": goals,
+		"gradle": goals, "gradlew": goals,
 	}
 	for name := range wrappers {
 		handlers[name] = unwrap
@@ -81,7 +82,12 @@ var guards = map[string][]string{
 	"pip":   {"--python", "--log"},
 	"pip3":  {"--python", "--log"},
 	"zip":   {"-TT", "--unzip-command"},
-	"go":    {"-exec", "-toolexec", "-vettool", "-overlay", "-modfile", "-extld"},
+	"npm":   {"--script-shell", "--shell", "--node-options"},
+	"pnpm":  {"--script-shell", "--shell", "--node-options"},
+	"yarn":  {"--script-shell", "--shell", "--node-options"},
+
+	"pytest": {"--pastebin", "--basetemp"}, // sends the output away, empties a folder
+	"go":     {"-exec", "-toolexec", "-vettool", "-overlay", "-modfile", "-extld"},
 	"git": {"--output", "--ext-diff", "--exec", "--upload-pack", "--receive-pack", "--open-files-in-pager",
 		"--extcmd", "--edit"},
 	"date":  {"--set", "-s"},
@@ -119,6 +125,32 @@ func guarded(names []string, text string) bool {
 		}
 	}
 	return false
+}
+
+// valued are options of build tools whose value is the next word. After an option that is not here the next word counts as
+// a goal, which asks once too often at worst.
+var valued = map[string]map[string]bool{
+	"make": set(`-C -f -I -o -W --directory --file --makefile --include-dir --old-file --assume-old --new-file --what-if --assume-new`),
+	"mvn": set(`-pl -P -f -s -gs -rf -T -l -t -b --projects --activate-profiles --file --settings --global-settings --resume-from
+		--threads --log-file`),
+	"gradle": set(`--tests -x --exclude-task -p --project-dir -c --settings-file -b --build-file -I --init-script -g --gradle-user-home
+		--console --max-workers --include-build --priority --warning-mode`),
+}
+
+// goals judges each goal of a build tool by itself: "mvn test deploy" is "mvn test" and "mvn deploy".
+func goals(s *shell, c *call) {
+	takes := valued[strings.TrimSuffix(baseName(c.name()), "w")] // mvnw and gradlew are the project's own copies
+	var found []word
+	for i, w := range c.argv[1:] {
+		if !strings.HasPrefix(w.text, "-") && !strings.Contains(w.text, "=") && !takes[c.argv[i].text] {
+			found = append(found, w)
+		}
+	}
+	for i, goal := range found {
+		if i > 0 {
+			s.evaluate(&call{argv: []word{c.argv[0], goal}})
+		}
+	}
 }
 
 func noPaths(_ *shell, c *call) { c.paths, c.plain = nil, true }
