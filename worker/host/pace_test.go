@@ -34,9 +34,24 @@ func TestPaceSpacesRequests(t *testing.T) {
 	}
 }
 
+// What would go out behind its own repetition does not go, and takes nobody's turn.
+func TestPaceHasAnEnd(t *testing.T) {
+	var c clock.Shifted
+	full := c.Now().Add(pacePatience + time.Second)
+	p := pace{next: full}
+	for range 3 {
+		if err := p.wait(context.Background(), &c); !errors.Is(err, errPace) {
+			t.Fatalf("got %v, want %v", err, errPace)
+		}
+	}
+	if !p.next.Equal(full) {
+		t.Errorf("a request that was given up took a turn: %v", p.next.Sub(full))
+	}
+}
+
 func TestPaceGivesUpWithItsContext(t *testing.T) {
 	var c clock.Shifted
-	p := pace{next: c.Now().Add(time.Hour)}
+	p := pace{next: c.Now().Add(pacePatience)}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	why := errors.New("stopping")
 	cancel(why)

@@ -75,7 +75,11 @@ func (f *flight) perform() (actor.Outcome, []byte) {
 	}
 	if f.effect.Credential == "bot" {
 		if err := f.host.pace.wait(ctx, f.host.opts.Clock); err != nil {
-			return actor.Outcome{Kind: actor.OutcomeUnsent, Detail: "the edge is stopping"}, nil
+			why := "the edge is stopping"
+			if errors.Is(err, errPace) {
+				why = err.Error()
+			}
+			return actor.Outcome{Kind: actor.OutcomeUnsent, Detail: why}, nil
 		}
 	}
 	timeout := time.Duration(f.effect.TimeoutMS) * time.Millisecond
