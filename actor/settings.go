@@ -2,6 +2,7 @@ package actor
 
 import (
 	"encoding/json"
+	"sync/atomic"
 
 	"holdfast/actor/errs"
 	"holdfast/actor/policy"
@@ -45,13 +46,33 @@ func (w *work) settings() Settings {
 // policy is the workspace's. One that no longer parses, which the check at its setting prevents, denies everything.
 func (w *work) policy() *policy.Policy {
 	if w.rules == nil {
-		p, err := policy.Parse(w.settings().policyJSON())
+		p, err := parsePolicy(w.settings().Policy)
 		if err != nil {
 			p, _ = policy.Parse([]byte(`{"tool": {"*": "deny"}}`))
 		}
 		w.rules = p
 	}
 	return w.rules
+}
+
+// lastPolicy is the policy that was parsed last, which takes longer than all the rest of an event. Like lastConfig it has
+// its bytes as its key.
+var lastPolicy atomic.Pointer[parsedPolicy]
+
+type parsedPolicy struct {
+	raw    string
+	policy *policy.Policy
+}
+
+func parsePolicy(raw []byte) (*policy.Policy, error) {
+	if last := lastPolicy.Load(); last != nil && last.raw == string(raw) {
+		return last.policy, nil
+	}
+	p, err := policy.Parse(raw)
+	if err == nil {
+		lastPolicy.Store(&parsedPolicy{string(raw), p})
+	}
+	return p, err
 }
 
 // putSettings is the operator's PUT …/config.
