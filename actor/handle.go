@@ -264,6 +264,10 @@ func (w *work) rejectEvent() {
 		var g GatewayEvent
 		_ = Decode(w.ev.Data, &g) // an unreadable one is rejected without its id
 		w.answer(200, GatewayResult{ID: g.ID, Status: StatusRejected, Reason: "the core failed on it three times"})
+	case EventRunnerMessage:
+		var m RunnerMessage
+		_ = Decode(w.ev.Data, &m) // as above
+		w.rejectFrame(m)
 	case EventInteraction:
 		w.ephemeral("Something went wrong with this; it was not accepted. The operator can see it.")
 	case EventOperator:

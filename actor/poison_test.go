@@ -254,3 +254,20 @@ func TestF17_F35_AStartDoesNotFailOnTheTurnThatItParks(t *testing.T) {
 	w.want("state", w.states(), "unanswered internal")
 	w.want("task", w.one(`SELECT state FROM task`), stateParked)
 }
+
+// A result on which the core fails each time does not come again at each connection. Its call ends with its lease.
+func TestF35_AResultThatFailsEachTimeIsForgotten(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	w.operator(OpConfig, Settings{Policy: json.RawMessage(askPolicy)})
+	w.model = toolThenSay("bash", `{"command":"make"}`)
+	w.poison = func(sql string, args []any) bool {
+		return strings.HasPrefix(sql, "INSERT INTO entry") && strings.Contains(fmt.Sprint(args...), "ran {")
+	}
+	w.ask("1300000000000001001", "build it")
+	w.run(3_600_000)
+	w.want("journal", fmt.Sprint(len(w.runner.journal)), "0")
+	w.want("runs", fmt.Sprint(w.runner.runs["bash"]), "1")
+	w.want("call", w.one(`SELECT state FROM task WHERE kind = 'tool'`), stateInterrupted)
+	w.want("state", w.states(), "done")
+}

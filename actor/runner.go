@@ -89,6 +89,14 @@ func (w *work) runnerMessage(in RunnerMessage) error {
 	return nil
 }
 
+// rejectFrame lets the runner forget a result on which the core fails each time. Its call ends when its lease does.
+func (w *work) rejectFrame(in RunnerMessage) {
+	var f frame.Frame
+	if json.Unmarshal(in.Frame, &f) == nil && f.Type == frame.TypeResult && w.runner().Socket == in.Socket {
+		w.ackRunner(f)
+	}
+}
+
 // hello gives the lease to this runner, or says who has it, and squares its journal with our claims (spec 3.6).
 func (w *work) hello(socket string, f frame.Frame) {
 	r := w.runner()
