@@ -258,21 +258,6 @@ func (w *work) sendFinalAnew(d delivery, why string) {
 	w.newDelivery(delivery{Kind: deliverFinal, Op: opCreate, Conversation: d.Conversation, Turn: d.Turn})
 }
 
-// finalFailed follows an answer that its thread does not take: a deleted one is left for the parent channel; of a
-// locked one the parent channel is told (spec 6.3).
-func (w *work) finalFailed(d delivery) {
-	c, ok := w.conversation(d.Conversation)
-	switch {
-	case !ok || c.Channel == d.Channel:
-		return
-	case c.Place != d.Channel:
-		w.newDelivery(delivery{Kind: deliverFinal, Op: opCreate, Conversation: d.Conversation, Turn: d.Turn})
-		return
-	}
-	w.newDelivery(delivery{Kind: deliverNote, Op: opCreate, Conversation: c.ID, Turn: d.Turn, Channel: c.Channel,
-		Body: fmt.Sprintf("Job %s has its answer, but <#%s> is locked or closed to me. Unlock it, or use /resume with conversation %d.", jobName(d.Turn), d.Channel, c.ID)})
-}
-
 // cardConfirmed knows the approval's message, and edits it at once when it was decided meanwhile.
 func (w *work) cardConfirmed(d delivery, a discordAnswer) {
 	w.confirm(d, a.ID)

@@ -162,29 +162,3 @@ func (w *work) uncertainDelivery(d delivery, why string) {
 	w.event("delivery.unknown", d.Turn, fmt.Sprint(d.ID), why)
 	w.retryDelivery(d.ID, "unknown", w.now+w.backoff(int(d.Attempts)), why)
 }
-
-// deliveryFailed is Discord's no, for good. What then happens depends on what was not shown.
-func (w *work) deliveryFailed(d delivery, why string) {
-	w.closeDelivery(d.ID, "failed", why)
-	w.event("delivery.failed", d.Turn, fmt.Sprint(d.ID), d.Kind)
-	switch d.Kind {
-	case deliverAnchor:
-		if t, live := w.turn(d.Turn); live {
-			w.endTurn(t, reasonUndeliverable, "")
-		}
-	case deliverThread:
-		w.threadFailed(d)
-	case deliverEdit:
-		if d.Final && !d.Verifying { // what cannot be verified was shown
-			w.sendFinalAnew(d, why)
-		}
-	case deliverFinal:
-		w.finalFailed(d)
-		w.wakeChunks(d.Turn)
-	case deliverChunk:
-		w.wakeChunks(d.Turn)
-	case deliverCard:
-		w.setRemark(d.Turn, "an approval card could not be posted here: decide with the CLI")
-		w.touchCard(d.Turn)
-	}
-}

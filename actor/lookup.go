@@ -176,12 +176,3 @@ func (w *work) bearsMark(d delivery, m listedMessage) bool {
 	shown, ok := w.renderDelivery(d)
 	return ok && strings.TrimSpace(shown.Content) == strings.TrimSpace(m.Content)
 }
-
-// endUnknown gives up on finding out. It is shown to operators and never sent again by itself.
-func (w *work) endUnknown(d delivery, why string) {
-	w.closeDelivery(d.ID, "unknown", why)
-	w.event("delivery.unknown", d.Turn, fmt.Sprint(d.ID), "for good")
-	if t, live := w.turn(d.Turn); live && d.Kind == deliverAnchor {
-		w.endTurn(t, reasonUndeliverable, "")
-	}
-}

@@ -28,6 +28,10 @@ func (w *work) resume(in Interaction) error {
 		w.ephemeral("A turn is running in this thread. Stop it first, or wait.")
 		return nil
 	}
+	if _, opening := w.tx.Row(`SELECT 1 FROM delivery WHERE conversation = ? AND kind IN ('resume','thread') AND due IS NOT NULL LIMIT 1`, c.ID); opening {
+		w.ephemeral("A thread is being opened for conversation %d already.", c.ID)
+		return nil
+	}
 	if !in.Place.Thread() && w.openThreadOf(c) {
 		w.ephemeral("Conversation %d is in <#%s>: go on there. Use /resume in another thread to move it.", c.ID, c.Place)
 		return nil
@@ -63,6 +67,14 @@ func (w *work) resumeNoted(d delivery, message string) {
 	if c, ok := w.conversation(d.Conversation); ok {
 		w.attach(&c, message)
 		w.newDelivery(delivery{Kind: deliverThread, Op: opThread, Conversation: c.ID, Channel: d.Channel, Message: message, Body: c.Title})
+	}
+}
+
+// resumeFailed leaves a conversation in the channel that its note could not be posted in: whoever asks there starts anew,
+// and what was queued is not held up.
+func (w *work) resumeFailed(d delivery) {
+	if c, ok := w.conversation(d.Conversation); ok && c.Place == "" {
+		w.settlePlace(&c, c.Channel)
 	}
 }
 

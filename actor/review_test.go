@@ -348,6 +348,26 @@ func TestF36_NoToolRunsAgainAndNoEpochRepeats(t *testing.T) {
 	}
 }
 
+// A safe call that waited for an approval runs again as one that did not: its old card is void, and a new one asks.
+func TestF36_ASafeCallThatWaitedForAnApproval(t *testing.T) {
+	p := newPast(t)
+	p.connect()
+	yes := true
+	p.operator(OpConfig, Settings{SelfApprove: &yes, ApprovalExpiryMS: maxApprovalExpiry})
+	p.model = toolThenSay("read", `{"path":"/etc/hosts"}`)
+	p.ask("1300000000000001001", "read hosts")
+	p.run(5_000)
+	p.want("approval", p.one(`SELECT state FROM task WHERE kind = 'approval'`), stateWaiting)
+	p.backup()
+	p.restore()
+	p.rest()
+	p.mustDecide("1", decideContinue)
+	p.mustDecide("", decideContinue)
+	p.run(5_000)
+	p.want("approvals", p.one(`SELECT group_concat(state ORDER BY id) FROM task WHERE kind = 'approval'`), "cancelled,waiting")
+	p.want("cards", fmt.Sprint(strings.Count(p.discord.all(), "Approval required")), "1")
+}
+
 // An anchor that the backup does not know is found by the interaction that it answers and taken over; one that was
 // never there is made.
 func TestF36_AnAnchorIsAdoptedOrMade(t *testing.T) {

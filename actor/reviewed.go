@@ -108,18 +108,23 @@ func (w *work) resumeRestored(t turn, found string) {
 	w.adoptAnchor(t, found)
 	open := w.openTools(t.ID)
 	for _, call := range open {
+		w.voidApproval(call)
 		if call.Safe {
 			w.tx.Exec(`UPDATE task SET state = 'ready', due = ?, owner = '' WHERE id = ?`, w.now, call.ID)
 			continue
 		}
 		w.tx.Exec(`UPDATE task SET state = 'interrupted', due = NULL, ended_wall = ? WHERE id = ?`, w.wall, call.ID)
 		w.appendResult(call, "Interrupted: this workspace was restored from a backup, and the call may have run since that was made. It was not run again. Look before you repeat it.", true, true)
-		for _, row := range w.tx.Rows(`UPDATE task SET state = 'cancelled', due = NULL, ended_wall = ? WHERE parent = ? AND kind = 'approval' AND due IS NOT NULL RETURNING `+taskColumns, w.wall, call.ID) {
-			w.touchApprovalCard(scanTask(row))
-		}
 	}
 	if len(open) > 0 {
 		w.roundGoesOn(t.ID)
 	}
 	w.touchCard(t.ID)
+}
+
+// voidApproval ends the question whether a call may run: its card belongs to the time before the restore.
+func (w *work) voidApproval(call task) {
+	for _, row := range w.tx.Rows(`UPDATE task SET state = 'cancelled', due = NULL, ended_wall = ? WHERE parent = ? AND kind = 'approval' AND due IS NOT NULL RETURNING `+taskColumns, w.wall, call.ID) {
+		w.touchApprovalCard(scanTask(row))
+	}
 }

@@ -161,12 +161,16 @@ func runFoot(r Run) string {
 	return foot
 }
 
+// footRoom is what an answer's first message keeps free for the footer, in units. It does not depend on what the footer
+// says, which may grow after the others were sent: where the text is cut never changes.
+const footRoom = 320
+
 // Answer is a turn that has ended: the first message is the anchor's last edit, with the footer; the others
 // continue a long text, in order.
 func Answer(f Final) []Message {
-	foot := "\n-# " + answerFoot(f)
+	foot := clip("\n-# "+answerFoot(f), footRoom)
 	var out []Message
-	for i, p := range pieces(Normalize(f.Text), MaxContent-units(foot)) {
+	for i, p := range pieces(Normalize(f.Text), MaxContent-footRoom) {
 		content := p.open + p.body + p.end
 		if i == 0 {
 			content = strings.TrimSuffix(content, "\n") + foot

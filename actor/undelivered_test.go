@@ -1,0 +1,154 @@
+package actor
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const theEnd = "THE-END."
+
+// longAnswer makes the model say so many bytes, the last of which are theEnd.
+func (w *world) longAnswer(n int) {
+	w.model = func(int, string) (int, string) { return 200, say(strings.Repeat("word ", n/5) + theEnd) }
+}
+
+func tooOld(e Effect) (int, string, bool) {
+	return 400, `{"code":30046,"message":"too old"}`, e.Point == PointEdit && e.Method == "PATCH"
+}
+
+// The footer of an answer grows when it is sent anew. Where its text is cut must not depend on that.
+func TestF28_AnAnswerThatIsSentAnewIsWhole(t *testing.T) {
+	for n := 1500; n <= 2100; n += 20 {
+		w := newWorld(t)
+		w.longAnswer(n)
+		w.discord.fail = tooOld
+		w.ask("1300000000000001001", "long")
+		w.run(600_000)
+		if !strings.Contains(w.discord.all(), theEnd) {
+			t.Errorf("of %d bytes the end is lost", n)
+		}
+	}
+}
+
+// inThread answers what is sent to the conversation's thread.
+func (w *world) inThread(status int, body string) func(Effect) (int, string, bool) {
+	return func(e Effect) (int, string, bool) {
+		if e.Method != "POST" || strings.HasSuffix(e.Path, "/threads") {
+			return 0, "", false
+		}
+		_, ok := strings.CutPrefix(e.Path, "/channels/"+w.one(`SELECT id FROM thread`)+"/")
+		return status, body, ok
+	}
+}
+
+func TestF28_TheRestOfAnAnswerIsShownOrMissed(t *testing.T) {
+	for _, c := range []struct {
+		name, body, says string
+		status           int
+		whole            bool
+	}{
+		{"deleted", `{"code":10003,"message":"Unknown Channel"}`, theEnd, 404, true},
+		{"locked", `{"code":160005,"message":"Thread is locked"}`, "Job 1 has more to its answer, but ", 403, false},
+		{"forbidden", `{"code":50013,"message":"Missing Permissions"}`, "Job 1 has more to its answer, but ", 403, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.longAnswer(5000)
+			w.discord.fail = w.inThread(c.status, c.body)
+			w.ask("1300000000000001001", "long")
+			w.run(600_000)
+			w.want("state", w.one(`SELECT state FROM submission`), "done")
+			w.want("said", fmt.Sprint(strings.Count(w.discord.all(), c.says)), "1")
+			w.want("whole", fmt.Sprint(strings.Contains(w.discord.all(), theEnd)), fmt.Sprint(c.whole))
+		})
+	}
+}
+
+// Where there is no other channel to say it in, the answer itself says that it is not whole.
+func TestF28_AnAnswerSaysThatItIsNotWhole(t *testing.T) {
+	w := newWorld(t)
+	w.longAnswer(5000)
+	w.discord.fail = func(e Effect) (int, string, bool) {
+		if strings.HasSuffix(e.Path, "/threads") {
+			return 403, `{"code":50013,"message":"Missing Permissions"}`, true
+		}
+		return 403, `{"code":50013,"message":"Missing Permissions"}`, e.Method == "POST"
+	}
+	w.ask("1300000000000001001", "long")
+	w.run(600_000)
+	if shown := w.discord.all(); !strings.Contains(shown, "a part of this could not be posted") {
+		t.Errorf("shown: %.300s", shown)
+	}
+}
+
+// What was accepted in a thread that is then locked, or deleted, is not passed over in silence.
+func TestF28_AnAnchorThatItsThreadDoesNotTake(t *testing.T) {
+	const thread = "1300000000000005000"
+	for _, c := range []struct{ name, body, state, says string }{
+		{"locked", `{"code":160005,"message":"Thread is locked"}`, "unanswered undeliverable", "Job 2 was not begun, but <#" + thread + ">"},
+		{"deleted", `{"code":10003,"message":"Unknown Channel"}`, "done ", "I heard you."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.say(thread, thread, "<@"+appID+"> hello", appID)
+			w.run(60_000)
+			w.discord.fail = func(e Effect) (int, string, bool) {
+				return 404, c.body, strings.HasPrefix(e.Path, "/channels/"+thread)
+			}
+			w.say("1300000000000005200", thread, "what time is it?")
+			w.run(600_000)
+			w.want("state", w.one(`SELECT state || ' ' || reason FROM submission WHERE id = 2`), c.state)
+			parent := w.discord.in(channelID)
+			if len(parent) != 1 || !strings.Contains(parent[0].body.Content, c.says) {
+				t.Errorf("the channel shows %d messages: %s", len(parent), w.discord.all())
+			}
+		})
+	}
+}
+
+func TestAnApprovalCardOfUnknownOutcomeIsNamedOnTheAnchor(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	yes := true
+	w.operator(OpConfig, Settings{SelfApprove: &yes})
+	w.model = toolThenSay("bash", `{"command":"git push origin main"}`)
+	w.discord.fail = func(e Effect) (int, string, bool) {
+		if strings.Contains(string(e.Body), "Approval required") {
+			return 502, "", true
+		}
+		return 403, `{"code":50001,"message":"Missing Access"}`, e.Method == "GET"
+	}
+	w.ask("1300000000000001001", "push it")
+	w.run(400_000)
+	w.want("card", w.one(`SELECT state FROM delivery WHERE kind = 'card'`), "unknown")
+	if shown := w.discord.in(channelID)[0].body.Content; !strings.Contains(shown, "decide with the CLI") {
+		t.Errorf("shown: %s", shown)
+	}
+}
+
+func TestResumeOpensOneThread(t *testing.T) {
+	w := newWorld(t)
+	w.ask("1300000000000001001", "hello")
+	w.run(60_000)
+	w.must(EventGateway, GatewayEvent{ID: "x", Type: "THREAD_DELETE", Place: Place{Guild: guildID, Channel: w.one(`SELECT place FROM conversation`), Type: 11, Parent: channelID}})
+	for i := range 2 {
+		w.must(EventInteraction, Interaction{Key: fmt.Sprint("r", i), Kind: KindResume, User: User{ID: maya, Name: "maya"}, Place: Place{Guild: guildID, Channel: channelID}, Conversation: "1"})
+	}
+	w.run(60_000)
+	w.want("threads", w.one(`SELECT count(*) FROM thread WHERE state = 'open'`), "1")
+}
+
+// A conversation whose new thread cannot be opened is not lost between two places.
+func TestResumeThatFailsLeavesTheConversationSomewhere(t *testing.T) {
+	w := newWorld(t)
+	w.ask("1300000000000001001", "hello")
+	w.run(60_000)
+	w.must(EventGateway, GatewayEvent{ID: "x", Type: "THREAD_DELETE", Place: Place{Guild: guildID, Channel: w.one(`SELECT place FROM conversation`), Type: 11, Parent: channelID}})
+	w.discord.fail = func(e Effect) (int, string, bool) {
+		return 403, `{"code":50013,"message":"Missing Permissions"}`, e.Method == "POST"
+	}
+	w.must(EventInteraction, Interaction{Key: "r", Kind: KindResume, User: User{ID: maya, Name: "maya"}, Place: Place{Guild: guildID, Channel: channelID}, Conversation: "1"})
+	w.run(60_000)
+	w.want("place", w.one(`SELECT place FROM conversation`), channelID)
+}
