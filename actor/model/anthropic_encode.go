@@ -58,8 +58,7 @@ type anthropicCache struct {
 
 var ephemeral = &anthropicCache{Type: "ephemeral"}
 
-func anthropicBody(r Request) anthropicRequest {
-	turns := normalize(r.Messages)
+func anthropicBody(r Request, turns []turn) anthropicRequest {
 	q := anthropicRequest{Model: r.Model, MaxTokens: maxOutput(r), Stream: true}
 	for _, t := range r.Tools {
 		q.Tools = append(q.Tools, anthropicTool{Name: t.Name, Description: t.Description, InputSchema: t.Schema})

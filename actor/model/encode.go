@@ -21,7 +21,8 @@ const defaultOutput = 4096
 // result that says so, a result without its call becomes a text. It returns errs.Invalid for a request that has no
 // model, nothing to answer, or a tool whose schema is no JSON object.
 func Encode(format string, r Request) (Wire, error) {
-	if err := check(r); err != nil {
+	turns := normalize(r.Messages)
+	if err := check(r, turns); err != nil {
 		return Wire{}, err
 	}
 	var path string
@@ -29,10 +30,10 @@ func Encode(format string, r Request) (Wire, error) {
 	headers := map[string]string{"Accept": "text/event-stream"}
 	switch format {
 	case Anthropic:
-		path, body = "/v1/messages", anthropicBody(r)
+		path, body = "/v1/messages", anthropicBody(r, turns)
 		headers["anthropic-version"] = "2023-06-01"
 	case OpenAI:
-		path, body = "/chat/completions", openaiBody(r)
+		path, body = "/chat/completions", openaiBody(r, turns)
 	default:
 		return Wire{}, errs.New(errs.Invalid, "unknown model format %q", format)
 	}
@@ -43,7 +44,7 @@ func Encode(format string, r Request) (Wire, error) {
 	return Wire{Path: path, Headers: headers, Body: b}, nil
 }
 
-func check(r Request) error {
+func check(r Request, turns []turn) error {
 	if r.Model == "" {
 		return errs.New(errs.Invalid, "the request names no model")
 	}
@@ -52,11 +53,7 @@ func check(r Request) error {
 			return errs.New(errs.Invalid, "the schema of tool %q is no JSON object", t.Name)
 		}
 	}
-	last := ""
-	for _, t := range normalize(r.Messages) {
-		last = t.role
-	}
-	if last != User && last != ToolRole {
+	if n := len(turns); n == 0 || turns[n-1].role == Assistant {
 		return errs.New(errs.Invalid, "the transcript ends with nothing to answer")
 	}
 	return nil
@@ -92,13 +89,7 @@ func maxOutput(r Request) int {
 func EstimateTokens(r Request) int {
 	n := estimate(r.System) + 8
 	for _, m := range r.Messages {
-		n += 6 + estimate(m.Text) + len(m.Opaque)/4
-		for _, c := range m.Calls {
-			n += 12 + estimate(c.Name) + estimate(string(c.Args))
-		}
-		for _, res := range m.Results {
-			n += 8 + estimate(res.Text)
-		}
+		n += m.Tokens()
 	}
 	for _, t := range r.Tools {
 		n += 12 + estimate(t.Name) + estimate(t.Description) + estimate(string(t.Schema))
@@ -106,12 +97,25 @@ func EstimateTokens(r Request) int {
 	return n
 }
 
+// Tokens is what a message adds to EstimateTokens of its request.
+func (m Message) Tokens() int {
+	n := 6 + estimate(m.Text) + len(m.Opaque)/4
+	for _, c := range m.Calls {
+		n += 12 + estimate(c.Name) + estimate(string(c.Args))
+	}
+	for _, res := range m.Results {
+		n += 8 + estimate(res.Text)
+	}
+	return n
+}
+
 func estimate(s string) int {
 	ascii, other := 0, 0
-	for _, c := range s {
-		if c < 0x80 {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < 0x80:
 			ascii++
-		} else {
+		case c >= 0xC0: // a character's first byte
 			other++
 		}
 	}

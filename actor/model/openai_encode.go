@@ -58,7 +58,7 @@ type openaiOpaque struct {
 	Reasoning        string `json:"reasoning,omitempty"`
 }
 
-func openaiBody(r Request) openaiRequest {
+func openaiBody(r Request, turns []turn) openaiRequest {
 	q := openaiRequest{Model: r.Model, Stream: true, StreamOptions: openaiOptions{IncludeUsage: true}}
 	if wantsCompletionTokens(r.Model) {
 		q.MaxCompletion = maxOutput(r)
@@ -71,7 +71,6 @@ func openaiBody(r Request) openaiRequest {
 	if !blank(r.System) {
 		q.Messages = append(q.Messages, openaiMessage{Role: "system", Content: &r.System})
 	}
-	turns := normalize(r.Messages)
 	question := 0 // the last turn of a person: reasoning before it is not sent again
 	for i, t := range turns {
 		if t.role == User {
