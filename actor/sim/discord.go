@@ -245,7 +245,7 @@ func (d *discord) create(s *space, delivery, channel string, body render.Message
 		}
 	}
 	for _, m := range d.all {
-		if m.delivery == delivery && !m.deleted {
+		if m.delivery == delivery && !m.deleted && !s.sameNote(channel, body) {
 			d.world.fail("invariant 2: delivery %s makes a second message in %s: %.80q", delivery, channel, body.Content)
 		}
 	}
@@ -253,6 +253,21 @@ func (d *discord) create(s *space, delivery, channel string, body render.Message
 	d.nonces[body.Nonce] = m.id
 	d.world.people.sees(m)
 	return 200, show(m)
+}
+
+// sameNote says whether a note is one of several with the same words, of which one that was not sent yet may have been taken
+// for another: in the end there are as many as there should be.
+func (s *space) sameNote(channel string, body render.Message) bool {
+	if len(body.Components) > 0 {
+		return false
+	}
+	said := 0
+	for _, m := range s.world.discord.all {
+		if m.channel == channel && m.body.Content == body.Content && !m.deleted {
+			said++
+		}
+	}
+	return s.one(`SELECT count(*) > ? FROM delivery WHERE kind = 'note' AND channel = ? AND body = ?`, said, channel, body.Content) == "1"
 }
 
 func (d *discord) edit(id string, body render.Message) (int, string) {

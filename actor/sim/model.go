@@ -81,11 +81,15 @@ func (m *model) checkShape(body string) (question string) {
 	return question
 }
 
+// endMark begins the last word of a long answer.
+const endMark = "END-"
+
 func (m *model) answer(question string) string {
 	m.answers++
 	said := fmt.Sprintf("ANSWER-%d to %s", m.answers, question)
 	if m.world.pick("model", 12) == 0 {
-		said += "\n\n" + strings.Repeat("and so on ", 300) // more than one message holds
+		said += "\n\n" + strings.Repeat("and so on ", 170+10*m.world.pick("model", 14)) // about one message or two
+		said += fmt.Sprintf("%s%d.", endMark, m.answers)
 		m.world.covered("an answer of several messages")
 	}
 	text, _ := json.Marshal(said)

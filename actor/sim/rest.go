@@ -74,6 +74,9 @@ func (s *space) checkTurn(turn int64, answer string) {
 		w.fail("invariant 2: the answer of turn %d in %s is shown %d times", turn, s.name, shown)
 	case shown > 0:
 		w.covered("answered and shown")
+		if shown > gone && s.life == 0 {
+			s.checkWhole(turn, answer)
+		}
 	case strings.HasSuffix(state, " withdrawn"), strings.HasSuffix(state, " undeliverable"):
 	case last.Str(1) == "confirmed":
 		w.fail("invariant 1: turn %d in %s is %s and shown nowhere: %q; deliveries %s", turn, s.name, state, answer,
@@ -81,6 +84,25 @@ func (s *space) checkTurn(turn int64, answer string) {
 	default:
 		w.covered("not shown: " + last.Str(0) + " " + last.Str(1))
 	}
+}
+
+// checkWhole: all of a long answer is shown, or people are told that a part is missing.
+func (s *space) checkWhole(turn int64, answer string) {
+	at := strings.LastIndex(answer, endMark)
+	if at < 0 {
+		return
+	}
+	for _, m := range s.world.discord.all {
+		if m.space == s && strings.Contains(m.body.Content, answer[at:]) {
+			s.world.covered("a long answer is shown whole")
+			return
+		}
+	}
+	if s.one(`SELECT 1 FROM delivery WHERE turn = ?1 AND (kind = 'note' OR kind = 'chunk' AND state = 'unknown') UNION SELECT 1 FROM turn WHERE id = ?1 AND remark LIKE 'a part of this%'`, turn) == "" {
+		s.world.fail("invariant 1: the end of the answer of turn %d in %s is shown nowhere, and nobody is told; deliveries %s", turn, s.name,
+			s.one(`SELECT group_concat(id || ' ' || kind || ' ' || state || ' ' || coalesce(message, '-') || ' ' || reason) FROM delivery WHERE turn = ?`, turn))
+	}
+	s.world.covered("a long answer is missed by name")
 }
 
 // isOf says whether a message is one of a turn's own.

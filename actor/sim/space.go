@@ -3,6 +3,7 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"holdfast/actor"
 )
@@ -18,7 +19,7 @@ const (
 // The workspace's policy, and a stricter one that an operator changes it to and back.
 const (
 	usualPolicy  = `{"tool":{"*":"deny","read":"allow","bash":"allow"},"bash":{"*":"allow","git push*":"ask","rm *":"deny"}}`
-	strictPolicy = `{"tool":{"*":"deny","read":"allow","bash":"ask"},"bash":{"*":"ask","rm *":"deny"}}`
+	strictPolicy = `{"tool":{"*":"deny","read":"ask","bash":"ask"},"bash":{"*":"ask","rm *":"deny"}}`
 )
 
 // The decisions that -every-commit forces in turn.
@@ -163,6 +164,9 @@ func (s *space) handle(kind string, data any, deadline int64) (*actor.Result, bo
 		case rc != 0:
 			s.db.rollback()
 			w.covered("event failed: " + kind)
+			if strings.Contains(string(out), `"code":"internal"`) {
+				w.fail("an event of %s fails for a reason of the core's own: %s", kind, out)
+			}
 			return nil, false
 		case deadline != 0 && w.now+w.skew > deadline:
 			w.fail("invariant 1: an event is recorded after its deadline, when the front has answered for it")

@@ -155,7 +155,8 @@ class Actor extends DurableObject {
     if (call.error) return { error: call.error };
     if (call.result === undefined) {
       const answer = refusal(call.output);
-      return { answer, code: JSON.parse(answer.body).error.code };
+      const { code } = JSON.parse(answer.body).error;
+      return code === "internal" ? { error: call.output } : { answer, code }; // a defect comes again: it must be counted
     }
     this.#alarm = call.alarm;
     this.#follow(call.result);

@@ -47,11 +47,10 @@ func (r *resident) turn(it *item) answer {
 			attempt++
 		case failed != nil && failed.Code == actor.CodeNeedConfig && !full:
 			full = true
+		case failed != nil && failed.Code == errs.Internal: // a defect, which comes again: it must be counted
+			h.opts.Log.Error("core.failed", "actor", r.name, "event", it.id, "type", it.kind, "attempt", attempt, "err", failed.Message)
+			attempt++
 		case failed != nil:
-			if failed.Code == errs.Internal {
-				h.opts.Log.Error("core.failed", "actor", r.name, "event", it.id, "type", it.kind, "err", failed.Message)
-				failed = errCrashed
-			}
 			return answer{err: failed}
 		default:
 			r.committed(group)

@@ -69,12 +69,14 @@ func TestAttempts(t *testing.T) {
 func TestACrashIsTriedFourTimes(t *testing.T) {
 	s := open(t, "")
 	s.must(ws, `{"trace":"x"}`)
-	status, body := s.script(ws, `{"crash_before":4},{"echo":true}`)
-	if status != 200 || !strings.Contains(body, `"attempt":4`) {
-		t.Fatalf("%d %s, want the fourth attempt", status, body)
-	}
-	if status, body = s.script(ws, `{"crash_before":5},{"echo":true}`); status != 500 {
-		t.Fatalf("%d %s, want to give up after the fourth", status, body)
+	for _, how := range []string{"crash_before", "fault_before"} { // a trap, or an error of the core's own
+		status, body := s.script(ws, `{"`+how+`":4},{"echo":true}`)
+		if status != 200 || !strings.Contains(body, `"attempt":4`) {
+			t.Fatalf("%s: %d %s, want the fourth attempt", how, status, body)
+		}
+		if status, body = s.script(ws, `{"`+how+`":5},{"echo":true}`); status != 500 {
+			t.Fatalf("%s: %d %s, want to give up after the fourth", how, status, body)
+		}
 	}
 }
 

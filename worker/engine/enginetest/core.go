@@ -28,6 +28,7 @@ type Step struct {
 	Error  *errs.Error       `json:"error,omitempty"`        // rc 1
 	Echo   bool              `json:"echo,omitempty"`         // the event, without entropy, is the reply's body
 	Before int               `json:"crash_before,omitempty"` // panics in attempts before this one
+	Faulty int               `json:"fault_before,omitempty"` // rc 1 for a reason of its own in attempts before this one
 
 	Panic string `json:"panic,omitempty"`
 	Loop  bool   `json:"loop,omitempty"`
@@ -121,6 +122,10 @@ func perform(tx store.Tx, e actor.Event, s Script) ([]byte, int) {
 		case step.Before != 0:
 			if e.Attempt < step.Before {
 				panic("too early an attempt")
+			}
+		case step.Faulty > 0:
+			if e.Attempt < step.Faulty {
+				return fail(errs.New(errs.Internal, "a defect"))
 			}
 		case step.SQL != "":
 			res.Reply.Body = encodeRows(tx.Rows(step.SQL, arguments(step.Args)...))
