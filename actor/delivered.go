@@ -47,6 +47,9 @@ func (w *work) deliveryOutcome(d delivery, o Outcome) {
 	switch {
 	case d.Lookup != "" && o.Kind == OutcomeResponse && o.Status == 200:
 		w.asideAnswered(d, a, body)
+	case o.Kind == OutcomeHeld:
+		w.tx.Exec(`UPDATE delivery SET attempts = attempts - 1 WHERE id = ?`, d.ID)
+		w.retryDelivery(d.ID, d.stateAgain(), w.now+heldWait, "held")
 	case o.Kind == OutcomeUnsent:
 		w.retryDelivery(d.ID, d.stateAgain(), w.now+w.backoff(int(d.Attempts)), "unsent")
 	case o.Kind == OutcomeRefused:

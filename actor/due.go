@@ -8,6 +8,7 @@ import (
 // Times of the due rows, in ms.
 const (
 	keepAwake  = 30_000 // the alarm is never further away while an effect is in flight (spec 3.1, rule 3)
+	heldWait   = 2_000  // until what a host kept back is tried again: a deploy must not leave people waiting
 	rearm      = 1_000  // a row that was acted on is closed or due at least this much later (rule 2)
 	maxStarts  = 3      // claims of one task that end with their host (F17)
 	maxPerWake = 64     // rows one event acts on; more wait for the wake that follows at once

@@ -174,7 +174,8 @@ const (
 	OutcomeTimeout  = "timeout"  // TimeoutMS passed; it may have been acted upon
 	OutcomeNetwork  = "network"  // the connection broke; it may have been acted upon
 	OutcomeRefused  = "refused"  // the host would not: unknown target or credential, answer over 8 MiB
-	OutcomeUnsent   = "unsent"   // it never left this host
+	OutcomeUnsent   = "unsent"   // it could not leave this host
+	OutcomeHeld     = "held"     // the host kept it back, because it stops or the shared pace has no room: no attempt was made
 )
 
 // Outcome is what became of an effect.

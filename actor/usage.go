@@ -114,7 +114,7 @@ func counted(most charge, o Outcome, a model.Answer, f *model.Failure) charge {
 // answer: the model behind it may have gone on.
 func unworked(o Outcome) bool {
 	switch o.Kind {
-	case OutcomeUnsent:
+	case OutcomeUnsent, OutcomeHeld:
 		return true
 	case OutcomeRefused:
 		return o.Status == 0 // otherwise there was an answer, and it was too long

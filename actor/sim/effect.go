@@ -65,6 +65,8 @@ func (s *space) arrive(e actor.Effect, gen int) {
 	switch {
 	case w.chance("unsent", 0.01):
 		o.Kind = actor.OutcomeUnsent
+	case w.chance("held", 0.005):
+		o.Kind = actor.OutcomeHeld
 	case w.chance("late-request", 0.01): // it timed out here, and is applied there later: it may overtake what follows (F34)
 		o.Kind, back = actor.OutcomeTimeout, e.TimeoutMS
 		w.after(latest-w.between("late-request", 0, latest/2), func() { s.lateRequest(e) })

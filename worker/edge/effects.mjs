@@ -56,7 +56,7 @@ function act(actor, effect) {
 
 // request sends an effect's request, one with the bot's token at the pace of all.
 async function request(actor, effect) {
-  if (effect.credential === "bot" && !(await actor.pace.permit())) return { kind: "unsent", detail: "the deployment's pace left no room" };
+  if (effect.credential === "bot" && !(await actor.pace.permit())) return { kind: "held", detail: "the deployment's pace left no room" };
   return http.perform(effect, absent(effect.raw.body), actor.deploy, (bytes) => {
     actor.run("progress", JSON.stringify({ id: effect.id, epoch: effect.epoch ?? 0, bytes }));
   });

@@ -52,7 +52,7 @@ func newClient() *http.Client {
 func (f *flight) request() {
 	h := f.host
 	if h.isDraining() {
-		f.land(actor.Outcome{Kind: actor.OutcomeUnsent, Detail: "the edge is stopping"}, nil)
+		f.land(actor.Outcome{Kind: actor.OutcomeHeld, Detail: "the edge is stopping"}, nil)
 		return
 	}
 	h.point("before", "effect", f.effect.Point)
@@ -79,7 +79,7 @@ func (f *flight) perform() (actor.Outcome, []byte) {
 			if errors.Is(err, errPace) {
 				why = err.Error()
 			}
-			return actor.Outcome{Kind: actor.OutcomeUnsent, Detail: why}, nil
+			return actor.Outcome{Kind: actor.OutcomeHeld, Detail: why}, nil
 		}
 	}
 	timeout := time.Duration(f.effect.TimeoutMS) * time.Millisecond
