@@ -83,6 +83,10 @@ func (w *work) runCard(t turn) render.Run {
 	run := render.Run{Job: jobName(t.ID), Started: t.Started, Restarts: int(t.Restarts), StopID: w.anchorID("s", t.ID), UserNote: t.Notice,
 		Tokens: t.Tokens, MicroDollars: t.Micros}
 	run.Phase, run.Steps = w.steps(t)
+	if len(run.Steps) == maxSteps {
+		all, _ := w.tx.Row(`SELECT count(*) FROM task WHERE turn = ? AND kind = 'tool'`, t.ID)
+		run.Earlier = int(all.Int(0)) - maxSteps
+	}
 	if run.Phase == waitingForApproval {
 		run.PhaseIn = w.elsewhere(t)
 	}
@@ -114,10 +118,19 @@ func (w *work) steps(t turn) (phase string, steps []render.Step) {
 		}
 		steps = append(steps, step)
 	}
-	if !t.Acknowledged {
+	switch {
+	case !t.Acknowledged:
 		phase = "starting"
+	case phase == "thinking" && w.providerWaits(t.ID):
+		phase = "waiting for the model's provider"
 	}
 	return phase, steps
+}
+
+// providerWaits says whether a turn's model call failed and is to be made again later.
+func (w *work) providerWaits(turn int64) bool {
+	row, ok := w.tx.Row(`SELECT checkpoint FROM task WHERE turn = ? AND kind = 'generation' AND state = 'ready' LIMIT 1`, turn)
+	return ok && decode[generationState](row.Str(0)).Tries > 0
 }
 
 // elsewhere says where a turn's cards are when that is not where its anchor is: in the thread under it.

@@ -219,10 +219,10 @@ func byWhom(user string) string {
 	return " by <@" + user + ">"
 }
 
-// details is what the Details button tells: the calls with the verdict of each, and how they ended.
+// details is what the Details button tells: the latest twenty calls with the verdict of each, and how they ended.
 func (w *work) details(t turn) string {
 	lines := []string{fmt.Sprintf("Job %s · conversation %d · %d rounds · %d tokens", jobName(t.ID), t.Conversation, t.Rounds, t.Tokens)}
-	for _, row := range w.tx.Rows(`SELECT `+taskColumns+` FROM task WHERE turn = ? AND kind = 'tool' ORDER BY id LIMIT 20`, t.ID) {
+	for _, row := range w.tx.Rows(`SELECT `+taskColumns+` FROM task WHERE turn = ?1 AND kind = 'tool' AND id >= coalesce((SELECT id FROM task WHERE turn = ?1 AND kind = 'tool' ORDER BY id DESC LIMIT 1 OFFSET 19), 0) ORDER BY id`, t.ID) {
 		call := scanTask(row)
 		lines = append(lines, fmt.Sprintf("%s `%s` — %s; %s", call.Tool, strings.ReplaceAll(oneLine(stepDetail(call), 60), "`", "'"), call.State, decisionOf(call).Rule))
 	}

@@ -36,7 +36,7 @@ func (w *work) resume(in Interaction) error {
 		w.ephemeral("Conversation %d is in <#%s>: go on there. Use /resume in another thread to move it.", c.ID, c.Place)
 		return nil
 	}
-	note := fmt.Sprintf("Conversation %d continues here: %s", c.ID, c.Title)
+	note := fmt.Sprintf("Conversation %d continues here: %s", c.ID, render.Literal(c.Title, 100))
 	if in.Place.Thread() {
 		w.attach(&c, in.Place.Channel)
 		w.settlePlace(&c, in.Place.Channel)

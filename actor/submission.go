@@ -212,4 +212,7 @@ func (w *work) withdrawPlaced(t turn, id int64) {
 func (w *work) settleQueued(s submission, reason string) {
 	w.tx.Exec(`UPDATE submission SET state = 'unanswered', reason = ?, settled_wall = ? WHERE id = ? AND state = 'queued'`, reason, w.wall, s.ID)
 	w.event("submission.settled", s.ID, jobName(s.ID), reason)
+	if t := w.liveTurn(s.Conversation); t != 0 {
+		w.touchCard(t) // it says how many wait
+	}
 }

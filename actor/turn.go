@@ -111,6 +111,9 @@ func (w *work) endTurn(t turn, reason, answer string) {
 	t.Ended, t.Answer = w.wall, answer
 	w.tx.Exec(`UPDATE submission SET state = ?, reason = ?, settled_wall = ? WHERE turn = ? AND state = 'placed'`, state, reason, w.wall, t.ID)
 	w.cancelTasks(t.ID)
+	if reason != "" && reason != reasonWithdrawn {
+		w.append(t.Conversation, t.ID, 0, entrySystem, systemEntry{Text: "This turn ended without an answer: " + reasonText[reason] + " Do not go on with it unless you are asked to."})
+	}
 	w.point(PointAnswer, jobName(t.ID))
 	w.event("turn.ended", t.ID, jobName(t.ID), reason)
 	if !mutant("settled without its edit") {

@@ -77,13 +77,13 @@ func RunCard(r Run) Message {
 	}
 	foot := runFoot(r)
 	room := MaxContent - units(head) - units(foot) - 40
-	m := text(strings.TrimSuffix(head+"\n"+steps(r.Steps, room)+foot, "\n"))
+	m := text(strings.TrimSuffix(head+"\n"+steps(r.Steps, r.Earlier, room)+foot, "\n"))
 	m.Components = row(Component{Style: Danger, Label: "Stop", CustomID: r.StopID})
 	return m
 }
 
 // steps are the newest steps that fit, oldest first, a line each.
-func steps(list []Step, room int) string {
+func steps(list []Step, earlier, room int) string {
 	var lines []string
 	from := len(list)
 	for from > 0 && len(lines) < maxSteps {
@@ -94,8 +94,8 @@ func steps(list []Step, room int) string {
 		lines = append([]string{line}, lines...)
 		from--
 	}
-	if from > 0 {
-		lines = append([]string{"-# " + count(int64(from), "earlier step")}, lines...)
+	if earlier += from; earlier > 0 {
+		lines = append([]string{"-# " + count(int64(earlier), "earlier step")}, lines...)
 	}
 	if len(lines) == 0 {
 		return ""

@@ -102,8 +102,9 @@ type Run struct {
 	Started  int64  // unix ms, shown by Discord's relative timestamp
 	Phase    string // one line: "thinking", "waiting for approval", "waiting for a runner"
 	PhaseIn  string // channel id where what the phase waits for is shown, when that is elsewhere
-	Steps    []Step
-	Joined   int // messages that joined or wait: "+1 message"
+	Steps    []Step // the newest
+	Earlier  int    // how many there were before them
+	Joined   int    // messages that joined or wait: "+1 message"
 	Restarts int
 	StopID   string // custom_id of the Stop button, which is also the mark
 	Notice   string // one line of warning, or ""

@@ -213,6 +213,9 @@ func headAndTail(s string, n int) string {
 	return head + "\n⟨" + Thousands(int64(missing)) + " characters are not shown⟩\n" + s[tail:]
 }
 
+// Literal is one line of somebody's text, of at most n units before it is escaped: Discord shows it as it is.
+func Literal(s string, n int) string { return escape(oneLine(s, n)) }
+
 // escape takes the meaning from Discord's markup in a text by people.
 func escape(s string) string {
 	var b strings.Builder

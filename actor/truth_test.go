@@ -1,0 +1,126 @@
+package actor
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// What people and the model are told must be so: what was stopped, what waits and why, who may decide.
+
+const askedThread = "1300000000000005000"
+
+func inThatThread() Place {
+	return Place{Guild: guildID, Channel: askedThread, Type: 11, Parent: channelID}
+}
+
+func TestTheModelKnowsWhatWasStopped(t *testing.T) {
+	w := newWorld(t)
+	last := ""
+	w.model = func(_ int, b string) (int, string) { last = b; return 200, say("ok") }
+	w.say(askedThread, askedThread, "<@"+appID+"> drop the users table", appID)
+	w.runUntil(PointModel)
+	w.must(EventInteraction, Interaction{Key: "1", Kind: KindStop, User: User{ID: maya}, Place: inThatThread()})
+	w.run(60_000)
+	w.say("1300000000000005200", askedThread, "what time is it?")
+	w.run(60_000)
+	stopped, asked := strings.Index(last, "This turn ended without an answer: Stopped."), strings.Index(last, "what time is it?")
+	if stopped < strings.Index(last, "drop the users table") || asked < stopped {
+		t.Errorf("the model reads: %s", last)
+	}
+}
+
+func TestF26_AProviderThatAsksToWaitADay(t *testing.T) {
+	for _, c := range []struct{ seconds, state, says string }{
+		{"86400", "unanswered provider", "It asks to wait 1440 minutes"},
+		{"300", "placed ", "waiting for the model's provider"},
+	} {
+		w := newWorld(t)
+		w.ask("1300000000000001001", "hello")
+		e := w.runUntil(PointModel)
+		w.must(EventEffect, Outcome{ID: e.ID, Epoch: e.Epoch, Kind: OutcomeResponse, Status: 429, Headers: Strings{"retry-after": c.seconds}, Body: `{"error":{"message":"slow down"}}`})
+		w.run(60_000)
+		w.want("state", w.one(`SELECT state || ' ' || reason FROM submission`), c.state)
+		if shown := w.discord.in(channelID)[0].body.Content; !strings.Contains(shown, c.says) {
+			t.Errorf("after %s s: %s", c.seconds, shown)
+		}
+	}
+}
+
+// approvalBy lets somebody with these roles ask for something that needs an approval, and approve it alone.
+func (w *world) approvalBy(u User) (reply string) {
+	w.connect()
+	w.model = toolThenSay("bash", `{"command":"git push origin main"}`)
+	w.must(EventInteraction, Interaction{Key: "1300000000000001001", Kind: KindAsk, Token: "token-x", User: u, Place: Place{Guild: guildID, Channel: channelID}, Prompt: "push"})
+	w.discord.originals["token-x"] = &fakeMessage{channel: channelID}
+	w.run(5_000)
+	w.must(EventInteraction, Interaction{Key: "p", Kind: KindPress, User: u, Place: Place{Guild: guildID, Channel: channelID}, Verb: "a", Target: fmt.Sprintf("%s.%d", w.one(`SELECT value FROM meta WHERE key='incarnation'`), w.approval())})
+	return string(w.reply.Body)
+}
+
+func TestARoleIsNotAWorkspaceOfOne(t *testing.T) {
+	w := newWorld(t)
+	w.operator(OpConfig, Settings{Members: []Member{{Role: "1300000000000000777", Roles: []string{"approver"}}}})
+	if said := w.approvalBy(User{ID: sam, Name: "sam", Roles: []string{"1300000000000000777"}}); !strings.Contains(said, "somebody else has to approve it") {
+		t.Errorf("one of many approved what they asked for: %s", said)
+	}
+}
+
+func TestAManagerOfTheServerCanApprove(t *testing.T) {
+	w := newWorld(t)
+	w.operator(OpConfig, Settings{Members: []Member{{User: sam, Roles: []string{"member"}}}})
+	w.approvalBy(User{ID: maya, Name: "maya", Permissions: "8"})
+	w.want("approval", w.one(`SELECT json_extract(checkpoint, '$.outcome') FROM task WHERE kind = 'approval'`), approvalApproved)
+}
+
+func TestTheCardForgetsAMessageThatWasDeleted(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	w.runner.hold = true
+	w.model = toolThenSay("read", `{"path":"a"}`)
+	w.say(askedThread, askedThread, "<@"+appID+"> hello", appID)
+	w.run(5_000)
+	w.say("1300000000000005200", askedThread, "and do this as well?")
+	w.run(5_000)
+	shown := func() string { return w.discord.in(askedThread)[0].body.Content }
+	if !strings.Contains(shown(), "+1 message") {
+		t.Fatalf("shown: %s", shown())
+	}
+	w.must(EventGateway, GatewayEvent{ID: "d", Type: "MESSAGE_DELETE", Message: "1300000000000005200", Place: inThatThread()})
+	w.run(5_000)
+	if strings.Contains(shown(), "+1 message") {
+		t.Errorf("shown: %s", shown())
+	}
+}
+
+func TestTheCardCountsAllStepsAndDetailsAreTheLatest(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	w.model = func(i int, _ string) (int, string) {
+		w.runner.hold = i == 40
+		if i <= 40 {
+			return 200, call("read", fmt.Sprintf(`{"path":"f%d"}`, i))
+		}
+		return 200, say("ok")
+	}
+	w.ask("1300000000000001001", "hello")
+	w.run(60_000)
+	if shown := w.discord.in(channelID)[0].body.Content; !strings.Contains(shown, "28 earlier steps") {
+		t.Errorf("shown: %s", shown)
+	}
+	w.must(EventInteraction, Interaction{Key: "i", Kind: KindPress, User: User{ID: maya}, Place: Place{Guild: guildID, Channel: channelID}, Verb: "i", Target: w.one(`SELECT value FROM meta WHERE key='incarnation'`) + ".d" + w.one(`SELECT id FROM delivery WHERE kind='anchor'`)})
+	if said := string(w.reply.Body); !strings.Contains(said, "`f40`") || !strings.Contains(said, "`f21`") || strings.Contains(said, "`f20`") {
+		t.Errorf("details: %s", said)
+	}
+}
+
+func TestATitleIsNoMarkdown(t *testing.T) {
+	w := newWorld(t)
+	w.ask("1300000000000001001", "[free nitro](https://evil.example)")
+	w.run(60_000)
+	place := inThatThread()
+	w.must(EventInteraction, Interaction{Key: "r", Kind: KindResume, User: User{ID: maya, Name: "maya"}, Place: place, Conversation: "1"})
+	if said := string(w.reply.Body); !strings.Contains(said, `\\[free nitro\\]\\(https`) {
+		t.Errorf("said: %s", said)
+	}
+}
