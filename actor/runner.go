@@ -178,6 +178,9 @@ func (w *work) toolStarted(f frame.Frame, journal string) {
 // maxBlobChunks bounds a payload to 64 MiB at 256 KiB a chunk.
 const maxBlobChunks = 256
 
+// blobDays is how long a payload is kept, in days (spec 3.2: by age).
+const blobDays = 7
+
 // chunk keeps one piece of a payload; the result that names its hash comes after the last one.
 func (w *work) chunk(socket string, f frame.Frame) {
 	c := f.Blobs
@@ -185,7 +188,9 @@ func (w *work) chunk(socket string, f frame.Frame) {
 		w.closeSocket(socket, frame.CloseProtocol, "expected chunk{hash, seq, total, data}")
 		return
 	}
-	w.tx.Exec(`INSERT INTO blob(hash, seq, total, data) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, c.Hash, c.Seq, c.Total, []byte(c.Data))
+	day := w.wall / 86_400_000
+	w.tx.Exec(`DELETE FROM blob WHERE day < ?`, day-blobDays)
+	w.tx.Exec(`INSERT INTO blob(hash, seq, total, data, day) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET day = excluded.day`, c.Hash, c.Seq, c.Total, []byte(c.Data), day)
 }
 
 func (w *work) runnerClosed(in RunnerSocket) error {

@@ -127,6 +127,11 @@ var Workspace = [][]string{{
 		day INTEGER NOT NULL, user TEXT NOT NULL, model TEXT NOT NULL, tokens INTEGER NOT NULL, micros INTEGER NOT NULL,
 		PRIMARY KEY (day, user, model)) STRICT, WITHOUT ROWID`,
 	`INSERT INTO spend SELECT created_wall / 86400000, user, model, sum(input + output), sum(micros) FROM usage GROUP BY 1, 2, 3`,
+}, {
+	// The unix day (UTC) that a payload came on, by which it is deleted; those that are there count as of the first day.
+	`ALTER TABLE blob ADD COLUMN day INTEGER NOT NULL DEFAULT 0`,
+	`CREATE INDEX blob_by_day ON blob(day)`,
+	`CREATE INDEX event_forbidden ON event(created_wall) WHERE name = 'discord.forbidden'`,
 }}
 
 // Directory are the migrations of a directory's database.
