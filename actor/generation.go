@@ -10,11 +10,16 @@ import (
 
 // Times of a model call, in ms.
 const (
-	modelTimeout  = 600_000 // from sending to the last byte
-	modelLease    = modelTimeout + 60_000
-	maxModelTries = 5 // calls answered "try again" before the turn is given up (spec 5.2)
-	maxBrokenRuns = 2 // regenerations after a call whose arguments were no JSON (spec 5.1)
+	modelTimeout    = 600_000 // from sending to the last byte
+	modelLease      = modelTimeout + 60_000
+	maxProviderWait = 600_000 // ms that a turn waits because its provider asks to; a longer one is for people to know
+	maxModelTries   = 5       // calls answered "try again" before the turn is given up (spec 5.2)
+	maxBrokenRuns   = 2       // regenerations after a call whose arguments were no JSON (spec 5.1)
+	maxOverflows    = 3       // calls that the provider called too long; each next one has half the transcript
 )
+
+// maxAnswer is the longest answer, in bytes, that is recorded; as an entry it may grow by its escapes (store.MaxValue).
+const maxAnswer = 1 << 20
 
 // generationState is the checkpoint of a generation.
 //
@@ -23,6 +28,10 @@ type generationState struct {
 	Tries  int    `json:"tries"` // failed calls so far
 	Broken int    `json:"broken"`
 	Model  string `json:"model"` // the configured model of the call in flight
+
+	Sent      int `json:"sent,omitempty"` // tokens of its transcript
+	Room      int `json:"room,omitempty"` // tokens that a transcript may have, once the provider called one too long
+	Overflows int `json:"overflows,omitempty"`
 }
 
 func (w *work) newGeneration(conversation, turn int64, state string) {
@@ -71,11 +80,24 @@ func (w *work) callModel(t task, turn turn) {
 		w.endTurn(turn, reasonProvider, err.Error())
 		return
 	}
-	request := w.modelRequest(c, m)
+	state := decode[generationState](t.Checkpoint)
+	request, sent, fits := w.modelRequest(c, turn.ID, m, state.Room)
+	if !fits {
+		w.tooLong(t, turn, name, m)
+		return
+	}
 	wire, err := model.Encode(m.Format, request)
 	if err != nil {
 		w.endTurn(turn, reasonInternal, "")
 		w.event("generation.unencodable", turn.ID, fmt.Sprint(t.ID), "")
+		return
+	}
+	switch n := len(wire.Body); {
+	case n > maxRequest:
+		w.tooLong(t, turn, name, m)
+		return
+	case !w.carries(n):
+		w.delay(t.ID, rearm)
 		return
 	}
 	most := mostOf(m, request)
@@ -84,8 +106,7 @@ func (w *work) callModel(t task, turn turn) {
 		w.event("budget.refused", turn.ID, fmt.Sprint(t.ID), name)
 		return
 	}
-	state := decode[generationState](t.Checkpoint)
-	state.Model = name
+	state.Model, state.Sent = name, sent
 	if !w.claim(&t, w.ev.Owner, modelLease) {
 		return
 	}
@@ -99,6 +120,27 @@ func (w *work) callModel(t task, turn turn) {
 		Target: "model:" + name, Credential: "model:" + name, Method: "POST", Path: wire.Path, Headers: wire.Headers,
 		Body: wire.Body, TimeoutMS: modelTimeout,
 	})
+}
+
+// tooLong ends a turn of which not even the least that must be sent fits into one request.
+func (w *work) tooLong(t task, turn turn, name string, m Model) {
+	what := "What was asked in this turn"
+	if request := (model.Request{System: w.systemPrompt(), Tools: w.offeredTools(), MaxOutput: outputOf(m)}); roomFor(m, request) < m.Window/4 {
+		what = "What every question needs (the workspace's instructions, the project's notes and the tools)"
+	}
+	w.endTurn(turn, reasonLimit, what+fmt.Sprintf(" is longer than the model %s can read. ", name)+
+		"Begin a new conversation and ask for less at once, or let an admin choose a model with a larger window.")
+	w.event("generation.too_long", turn.ID, fmt.Sprint(t.ID), name)
+}
+
+// carries says whether this event's result has room for an effect of n bytes more. The first always goes: it is bounded
+// far below MaxResult. The others go with the wakes that follow.
+func (w *work) carries(n int) bool {
+	sent := 0
+	for _, e := range w.effects {
+		sent += len(e.Body) + len(e.Message)
+	}
+	return sent == 0 || sent+n <= maxRequest
 }
 
 // modelFor is the model of a conversation: its own, the workspace's, the deployment's.
@@ -128,6 +170,10 @@ func (w *work) generationOutcome(t task, o Outcome) {
 	switch {
 	case !live:
 		w.settle(t.ID, stateCancelled, w.ev.Owner, o.Epoch)
+	case failure == nil && sizeOf(answer) > maxAnswer:
+		w.modelFailed(t, turn, state, o.Epoch, &model.Failure{Kind: model.FailLimit, Message: "The model's answer was longer than can be kept: " + kilobytes(sizeOf(answer)) + "."})
+	case o.Kind == OutcomeHeld:
+		w.giveBack(t.ID, w.ev.Owner, o.Epoch, w.now+heldWait, state)
 	case failure != nil:
 		w.modelFailed(t, turn, state, o.Epoch, failure)
 	default:
@@ -138,11 +184,20 @@ func (w *work) generationOutcome(t task, o Outcome) {
 // modelFailed tries again where that helps, else settles the turn with words a person can act upon (F26).
 func (w *work) modelFailed(t task, turn turn, state generationState, epoch int64, f *model.Failure) {
 	state.Tries++
-	if f.Kind == model.FailRetry && state.Tries < maxModelTries {
+	if f.RetryAfter > maxProviderWait {
+		f.Message += fmt.Sprintf(" It asks to wait %d minutes: ask again then, or take another model.", f.RetryAfter/60_000)
+	} else if f.Kind == model.FailRetry && state.Tries < maxModelTries {
 		wait := max(f.RetryAfter, w.backoff(state.Tries))
 		w.giveBack(t.ID, w.ev.Owner, epoch, w.now+wait, state)
 		w.event("generation.retried", turn.ID, fmt.Sprint(t.ID), f.Kind)
 		w.touchCard(turn.ID)
+		return
+	}
+	if f.Kind == model.FailOverflow && state.Overflows < maxOverflows {
+		state.Overflows++
+		state.Room = max(state.Sent/2, 1)
+		w.giveBack(t.ID, w.ev.Owner, epoch, w.now, state)
+		w.event("generation.overflow", turn.ID, fmt.Sprint(t.ID), fmt.Sprint(state.Sent))
 		return
 	}
 	w.settle(t.ID, stateFailed, w.ev.Owner, epoch)
@@ -181,6 +236,15 @@ func (w *work) modelAnswered(t task, turn turn, state generationState, epoch int
 	}
 	w.advanceRound(turn)
 	w.touchCard(turn.ID)
+}
+
+// sizeOf is an answer's size in bytes.
+func sizeOf(a model.Answer) int {
+	n := len(a.Text) + len(a.Opaque)
+	for _, c := range a.Calls {
+		n += len(c.Args)
+	}
+	return n
 }
 
 func brokenCalls(a model.Answer) bool {

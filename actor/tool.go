@@ -20,6 +20,9 @@ const (
 	approvalHolds  = 3_600_000 // an approved call that could not start by then asks again (spec 4.1)
 )
 
+// maxArgs are the longest arguments, in bytes as they travel, that a frame to the runner takes beside its other fields.
+const maxArgs = frame.MaxFrame - 16<<10
+
 // toolState is the checkpoint of a tool.
 //
 //easyjson:json
@@ -43,6 +46,10 @@ func argsHash(tool, args string) string {
 // newTool commits one call of the model with its verdict.
 func (w *work) newTool(generation task, turn turn, call model.Call) {
 	args := encode(call.Args) // as the frame will carry them: what is hashed is what the runner gets
+	size := len(args)
+	if size > maxArgs {
+		args = string(omittedArgs(size))
+	}
 	tool, known := w.runner().tool(call.Name)
 	d, version := w.judge(call.Name, args)
 	row, _ := w.tx.Row(`INSERT INTO task(kind, conversation, turn, parent, round, state, due, tool, call_id, args, args_hash, safe, decision, checkpoint, created_wall)
@@ -54,6 +61,9 @@ func (w *work) newTool(generation task, turn turn, call model.Call) {
 	switch {
 	case call.Broken != "":
 		w.failTool(t, stateFailed, "The arguments were no JSON object and nothing was run: "+headAndTail(call.Broken, 300))
+	case size > maxArgs:
+		w.failTool(t, stateFailed, fmt.Sprintf("Nothing was run: the arguments have %s as they are sent, and a call takes at most %d kB. "+
+			"Write it in pieces, each with a call of its own.", kilobytes(size), maxArgs/1000))
 	case !known:
 		w.failTool(t, stateFailed, fmt.Sprintf("There is no tool %q here. The tools are: %s.", call.Name, strings.Join(w.runner().names(), ", ")))
 	case d.Verdict == policy.Deny:
@@ -192,6 +202,10 @@ func (w *work) sendTool(t task, turn turn, d policy.Decision) {
 	r := w.runner()
 	if !r.connected(w.ev.Sockets) {
 		w.waitForRunner(t, turn, cp)
+		return
+	}
+	if !w.carries(len(t.Args)) {
+		w.delay(t.ID, rearm)
 		return
 	}
 	if !w.claim(&t, r.Journal, toolLease) {

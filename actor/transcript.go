@@ -8,24 +8,28 @@ import (
 	"holdfast/actor/model"
 )
 
-// Bounds of one request. They keep an event's work constant however long the conversation is (spec 3.7).
+// Bounds of what is read for one request. They keep an event's work constant however long the conversation is (spec 3.7).
 const (
-	transcriptPage  = 64      // entries read at a time, newest first
-	transcriptBytes = 384_000 // of entries in one request, below the window's share
-	resultBytes     = 16_000  // of one tool result that the model sees: head and tail
+	transcriptPage = 32        // entries read at a time, newest first
+	transcriptRead = 2_000_000 // bytes of entries
 )
 
 const defaultMaxOutput = 4096
 
-// modelRequest builds the next request from committed rows only (spec 5.1).
-func (w *work) modelRequest(c conversation, m Model) model.Request {
-	out := m.MaxOutput
-	if out <= 0 {
-		out = defaultMaxOutput
+// modelRequest builds the next request from committed rows only (spec 5.1), with a transcript of at most limit tokens, 0
+// for what the model takes. It gives the transcript's tokens, and says whether the least that must be sent fits.
+func (w *work) modelRequest(c conversation, turn int64, m Model, limit int) (r model.Request, tokens int, ok bool) {
+	r = model.Request{Model: m.Model, System: w.systemPrompt(), Tools: w.offeredTools(), MaxOutput: outputOf(m)}
+	room := roomFor(m, r)
+	if limit > 0 {
+		room = min(room, limit)
 	}
-	return model.Request{
-		Model: m.Model, System: w.systemPrompt(), Messages: w.transcript(c, m), Tools: w.offeredTools(), MaxOutput: out,
+	entries, whole := w.newestEntries(c, turn, max(room, 0))
+	fitted, tokens, ok := fit(assemble(entries, turn, c.Creator, m.Model), turn, whole, room)
+	for _, s := range fitted {
+		r.Messages = append(r.Messages, s.messages()...)
 	}
+	return r, tokens, ok
 }
 
 const persona = `You are Holdfast, a coding agent in a team's Discord. Answer first, be short, cite file:line.
@@ -60,45 +64,54 @@ func (w *work) offeredTools() []model.Tool {
 }
 
 // stored is one entry as it lies in the database.
-type stored struct{ kind, body string }
-
-// transcript is the conversation from its head, or as much of its end as fits.
-func (w *work) transcript(c conversation, m Model) []model.Message {
-	budget := transcriptBytes
-	if m.Window > 0 {
-		budget = min(budget, m.Window*3) // about three bytes a token, so that 80 % of the window is not passed
-	}
-	entries, whole := w.newestEntries(c, budget)
-	messages := assemble(entries, c.Creator, m.Model)
-	for len(messages) > 0 && messages[0].Role != model.User { // a cut never begins inside a round
-		messages, whole = messages[1:], false
-	}
-	if !whole && len(messages) > 0 {
-		messages[0].Text = "[earlier messages of this conversation are left out]\n" + messages[0].Text
-	}
-	return messages
+type stored struct {
+	turn       int64
+	kind, body string
 }
 
-func (w *work) newestEntries(c conversation, budget int) (entries []stored, whole bool) {
+// notWithdrawn leaves out what was withdrawn after it was placed: its author was told that it was not accepted (F32).
+const notWithdrawn = `NOT (kind = 'user' AND EXISTS (SELECT 1 FROM submission
+	WHERE id = json_extract(entry.body, '$.submission') AND state = 'unanswered' AND reason = 'withdrawn'))`
+
+// newestEntries reads a conversation from its end, in order: of the running turn as much as may be read, and always what
+// people said in it; of the turns before what can fit into room tokens, and a little more. Whole says that it is all.
+func (w *work) newestEntries(c conversation, turn int64, room int) (entries []stored, whole bool) {
 	before := int64(1 << 53)
-	for budget > 0 {
-		rows := w.tx.Rows(`SELECT id, kind, body FROM entry WHERE conversation = ? AND id > ? AND id < ? ORDER BY id DESC LIMIT ?`,
-			c.ID, c.Head, before, transcriptPage)
+	all, settled := transcriptRead, room*4 // no text has more than four bytes a token
+	for {
+		rows := w.tx.Rows(`SELECT id, turn, kind, body FROM entry WHERE conversation = ? AND id > ? AND id < ? AND `+notWithdrawn+`
+			ORDER BY id DESC LIMIT ?`, c.ID, c.Head, before, transcriptPage)
 		for _, r := range rows {
-			before = r.Int(0)
-			budget -= min(len(r.Str(2)), resultBytes)
-			if budget < 0 && len(entries) > 0 {
+			e := stored{r.Int(1), r.Str(2), r.Str(3)}
+			all -= len(e.body)
+			if e.turn != turn {
+				settled -= min(len(e.body), resultBytes)
+			}
+			if all < 0 || settled < 0 {
+				if e.turn == turn {
+					entries = append(entries, w.saidBefore(c, turn, before)...)
+				}
 				reverse(entries)
 				return entries, false
 			}
-			entries = append(entries, stored{r.Str(1), r.Str(2)})
+			before = r.Int(0)
+			entries = append(entries, e)
 		}
 		if len(rows) < transcriptPage {
-			break
+			reverse(entries)
+			return entries, true
 		}
 	}
-	reverse(entries)
-	return entries, true
+}
+
+// saidBefore is what people said in a turn before an entry, newest first, behind a word that the rest is missing.
+func (w *work) saidBefore(c conversation, turn, before int64) []stored {
+	said := []stored{{turn, entrySystem, encode(systemEntry{Text: stepsLeftOut})}}
+	for _, r := range w.tx.Rows(`SELECT body FROM entry WHERE conversation = ? AND id > ? AND id < ? AND turn = ? AND kind = 'user' AND `+notWithdrawn+`
+		ORDER BY id DESC`, c.ID, c.Head, before, turn) {
+		said = append(said, stored{turn, entryUser, r.Str(0)})
+	}
+	return said
 }
 
 func reverse[T any](s []T) {
@@ -107,9 +120,33 @@ func reverse[T any](s []T) {
 	}
 }
 
-// assemble turns entries into messages: each assistant message is followed by one result for each of its calls,
-// in their order, whatever order they were committed in.
-func assemble(entries []stored, creator, current string) []model.Message {
+// step is a message of a person or of the system, or what the model said with the results of its calls.
+type step struct {
+	turn    int64
+	user    bool // a person's
+	said    model.Message
+	results []model.Result // one for each call of said, in their order
+	texts   []string       // of the results, uncut
+	tokens  int
+}
+
+func (s *step) messages() []model.Message {
+	if len(s.results) == 0 {
+		return []model.Message{s.said}
+	}
+	return []model.Message{s.said, {Role: model.ToolRole, Results: s.results}}
+}
+
+func (s *step) count() {
+	s.tokens = 0
+	for _, m := range s.messages() {
+		s.tokens += m.Tokens()
+	}
+}
+
+// assemble turns entries into steps: what the model said gets one result for each of its calls, in their order, whatever
+// order they were committed in. Long arguments of turns before the running one are left out.
+func assemble(entries []stored, turn int64, creator, current string) []step {
 	results := map[string]resultEntry{}
 	for _, e := range entries {
 		if e.kind == entryToolResult || e.kind == entryInterrupted {
@@ -117,18 +154,30 @@ func assemble(entries []stored, creator, current string) []model.Message {
 			results[r.CallID] = r
 		}
 	}
-	var messages []model.Message
+	var steps []step
 	for _, e := range entries {
+		s := step{turn: e.turn}
 		switch e.kind {
 		case entryUser:
-			messages = append(messages, model.Message{Role: model.User, Text: userText(decode[userEntry](e.body), creator)})
+			s.user, s.said = true, model.Message{Role: model.User, Text: userText(decode[userEntry](e.body), creator)}
 		case entrySystem:
-			messages = append(messages, model.Message{Role: model.User, Text: "[system] " + decode[systemEntry](e.body).Text})
+			s.said = systemMessage(decode[systemEntry](e.body).Text)
 		case entryAssistant:
-			messages = append(messages, assistantMessages(decode[assistantEntry](e.body), results, current)...)
+			s.answer(decode[assistantEntry](e.body), results, current)
+			if e.turn != turn {
+				s.shortenArgs(settledArgs)
+			}
+		default:
+			continue
 		}
+		s.count()
+		steps = append(steps, s)
 	}
-	return messages
+	return steps
+}
+
+func systemMessage(text string) model.Message {
+	return model.Message{Role: model.User, Text: "[system] " + text}
 }
 
 // userText names the author where more than one person speaks.
@@ -139,23 +188,19 @@ func userText(u userEntry, creator string) string {
 	return u.Name + " says:\n" + u.Text
 }
 
-func assistantMessages(a assistantEntry, results map[string]resultEntry, current string) []model.Message {
-	said := model.Message{Role: model.Assistant, Text: a.Text, Calls: a.Calls}
+func (s *step) answer(a assistantEntry, results map[string]resultEntry, current string) {
+	s.said = model.Message{Role: model.Assistant, Text: a.Text, Calls: a.Calls}
 	if a.Model == current && a.Opaque != "" {
-		said.Opaque = json.RawMessage(a.Opaque)
+		s.said.Opaque = json.RawMessage(a.Opaque)
 	}
-	if len(a.Calls) == 0 {
-		return []model.Message{said}
-	}
-	answers := model.Message{Role: model.ToolRole}
 	for _, c := range a.Calls {
 		r, ok := results[c.ID]
 		if !ok {
 			r = resultEntry{Text: "This call has no result: the turn ended before it did.", Error: true}
 		}
-		answers.Results = append(answers.Results, model.Result{CallID: c.ID, Text: headAndTail(r.Text, resultBytes), Error: r.Error})
+		s.texts = append(s.texts, r.Text)
+		s.results = append(s.results, model.Result{CallID: c.ID, Text: headAndTail(r.Text, resultBytes), Error: r.Error})
 	}
-	return []model.Message{said, answers}
 }
 
 // headAndTail keeps two thirds of n bytes from the beginning of s and the rest from its end, cut at rune borders.

@@ -672,6 +672,24 @@ func easyjsonF4688553DecodeHoldfastActor5(in *jlexer.Lexer, out *generationState
 			} else {
 				out.Model = string(in.String())
 			}
+		case "sent":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Sent = int(in.Int())
+			}
+		case "room":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Room = int(in.Int())
+			}
+		case "overflows":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Overflows = int(in.Int())
+			}
 		default:
 			in.SkipRecursive()
 		}
@@ -700,6 +718,21 @@ func easyjsonF4688553EncodeHoldfastActor5(out *jwriter.Writer, in generationStat
 		const prefix string = ",\"model\":"
 		out.RawString(prefix)
 		out.String(string(in.Model))
+	}
+	if in.Sent != 0 {
+		const prefix string = ",\"sent\":"
+		out.RawString(prefix)
+		out.Int(int(in.Sent))
+	}
+	if in.Room != 0 {
+		const prefix string = ",\"room\":"
+		out.RawString(prefix)
+		out.Int(int(in.Room))
+	}
+	if in.Overflows != 0 {
+		const prefix string = ",\"overflows\":"
+		out.RawString(prefix)
+		out.Int(int(in.Overflows))
 	}
 	out.RawByte('}')
 }
