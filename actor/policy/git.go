@@ -73,11 +73,10 @@ func gitSubcommand(s *shell, c *call) {
 	}
 	sub := c.argv[1].text
 	c.gitTexts(sub)
-	for _, w := range c.argv[2:] {
-		if w.lit && w.text == "--" {
-			break
-		}
-		if guarded(guards["git"], w.text) || runsByShort(sub, w.text) {
+	argv := texts(c.argv)
+	g := grammarOf(argv)
+	for _, w := range c.argv[min(2, g.end(argv)):g.end(argv)] {
+		if guarded(g, guards["git"], w.text) || runsByShort(sub, w.text) {
 			c.ask("The option %q of git %s can run or write something else.", clip(w.text, 40), sub)
 		}
 	}
@@ -100,11 +99,12 @@ func gitSubcommand(s *shell, c *call) {
 // branch or tag, whatever other options say.
 func (c *call) listing(sub string) {
 	names, lists := 0, false
+	g := grammarOf(texts(c.argv))
 	for _, w := range c.argv[2:] {
 		switch {
-		case guarded(gitChanging[sub], w.text):
+		case guarded(g, gitChanging[sub], w.text):
 			c.ask("The option %q changes what git %s lists.", clip(w.text, 40), sub)
-		case guarded(gitListing, w.text):
+		case guarded(g, gitListing, w.text):
 			lists = true
 		case !strings.HasPrefix(w.text, "-") || w.text == "--":
 			names++

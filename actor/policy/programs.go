@@ -99,28 +99,35 @@ var guards = map[string][]string{
 // guard asks when a guarded option is there, or could be.
 func guard(c *call) {
 	c.optioned = true
-	for _, w := range c.argv[1:] {
-		if w.text == "--" {
-			return
-		}
-		if guarded(guards[baseName(c.name())], w.text) {
-			c.ask("The option %q of %q can run or write something else.", clip(w.text, 40), c.name())
+	names := guards[baseName(c.name())]
+	argv := texts(c.argv)
+	g := grammarOf(argv)
+	for _, text := range argv[1:g.end(argv)] {
+		if guarded(g, names, text) {
+			c.ask("The option %q of %q can run or write something else.", clip(text, 40), c.name())
 		}
 	}
 }
 
-func guarded(names []string, text string) bool {
+// guarded: the word is one of the options, or the beginning of a long one, or holds the letter of a short one.
+func guarded(g grammar, names []string, text string) bool {
 	name, _, _ := strings.Cut(text, "=")
-	if !strings.HasPrefix(name, "-") || len(name) < 2 {
+	if !strings.HasPrefix(name, "-") || len(name) < 2 || name == "--" {
 		return false
 	}
-	for _, g := range names {
+	letters := g.letters(text)
+	for _, n := range names {
+		long := strings.HasPrefix(n, "--")
 		switch {
-		case name == g, "-"+name == g, name == "-"+g:
+		case name == n, "-"+name == n, name == "-"+n:
 			return true
-		case strings.HasPrefix(g, "--") && strings.HasPrefix(name, "--") && len(name) > 3 && strings.HasPrefix(g, name):
+		case long && len(name) > 2 && strings.HasPrefix(n, name):
 			return true
-		case len(g) == 2 && !strings.HasPrefix(name, "--") && strings.Contains(name, g[1:]):
+		case long && len(name) > 4 && strings.HasPrefix(n[1:], name): // npm also takes one dash
+			return true
+		case len(n) == 2 && contains(letters, n):
+			return true
+		case strings.HasSuffix(n, ":") && strings.HasPrefix(text, n): // -t:Target
 			return true
 		}
 	}

@@ -19,8 +19,10 @@ type rule struct {
 	prefix  string   // the fixed text before the first *
 	lower   string   // the pattern in lower case
 	fields  []string // the pattern's words
-	words   string   // the words without options, joined
-	flags   []string // the options
+
+	// The loose reading of rules that ask or deny.
+	words   []string   // the words without options, joined; one of them must match
+	options [][]string // the options, each with its spellings; all of them must be there
 }
 
 func newRule(pattern string, v Verdict, line int) rule {
@@ -28,8 +30,9 @@ func newRule(pattern string, v Verdict, line int) rule {
 	r.prefix, _, _ = strings.Cut(pattern, "*")
 	r.lower = strings.ToLower(pattern)
 	r.fields = strings.Fields(pattern)
-	words, flags := splitFlags(r.fields)
-	r.words, r.flags = strings.Join(words, " "), flags
+	if v != Allow {
+		r.words, r.options = loosePattern(r.fields)
+	}
 	return r
 }
 
@@ -170,62 +173,23 @@ func allButRest(pattern, text string) bool {
 	return glob(pattern, text)
 }
 
-// matchesLoosely is the reading for rules that forbid or ask: "rm -rf *" is also rm -r -f x, rm -fr x, rm x -rf,
-// rm --recursive --force x and /opt/bin/RM -rf x. It never widens what a rule allows.
+// matchesLoosely is the reading for rules that forbid or ask: "rm -rf *" is also rm -r -f x, rm -fvvvr x, rm x -rf,
+// rm --recursive --forc x and /opt/bin/RM -rf x. It never widens what a rule allows.
 func (r *rule) matchesLoosely(c command) bool {
-	for _, f := range r.flags {
-		if !slices.ContainsFunc(c.flags, func(have string) bool { return glob(f, have) }) {
+	if r.verdict == Allow || c.words == "" {
+		return false
+	}
+	for _, spellings := range r.options {
+		if !slices.ContainsFunc(c.flags, func(have string) bool { return spells(spellings, have) }) {
 			return false
 		}
 	}
-	return c.words != "" && allButRest(r.words, c.words)
+	return slices.ContainsFunc(r.words, func(words string) bool { return allButRest(words, c.words) })
 }
 
 // forbids: a rule that is stricter than allow, in either reading.
 func (r *rule) forbids(c command) bool {
 	return r.verdict != Allow && (r.matches(c) || r.matchesLoosely(c))
-}
-
-// splitFlags parts words from options. Options of one dash are also there letter by letter, and a few long ones by
-// their letter, because -rf, -fr, -r -f and --recursive --force are the same.
-func splitFlags(argv []string) (words, flags []string) {
-	for i, w := range argv {
-		switch {
-		case w == "--":
-			return append(words, argv[i+1:]...), flags
-		case len(w) < 2 || w[0] != '-' || i == 0:
-			words = append(words, w)
-		case w[1] == '-':
-			name, _, _ := strings.Cut(w, "=")
-			flags = append(flags, w, name)
-			flags = append(flags, shortOf[name]...)
-		case isBundle(w):
-			for _, c := range w[1:] {
-				flags = append(flags, "-"+string(c))
-				flags = append(flags, shortOf["-"+string(c)]...)
-			}
-		default:
-			flags = append(flags, w)
-		}
-	}
-	return words, flags
-}
-
-var shortOf = map[string][]string{
-	"--recursive": {"-r"}, "--force": {"-f"}, "-R": {"-r"}, "--delete": {"-d"},
-}
-
-// isBundle: up to four letters; longer words of one dash are names, as find's -delete.
-func isBundle(w string) bool {
-	if len(w) > 5 {
-		return false
-	}
-	for _, c := range w[1:] {
-		if c < 'A' || c > 'Z' && c < 'a' || c > 'z' {
-			return false
-		}
-	}
-	return true
 }
 
 func baseName(s string) string { return s[strings.LastIndexByte(s, '/')+1:] }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -115,7 +116,7 @@ var idle = map[string]bool{
 
 // depends: a word that is not known could decide whether a stricter rule for the same program applies.
 func (s *shell) depends(c *call, m match) bool {
-	if !anyOption(c.argv[1:]) {
+	if !anyOption(c.argv) {
 		return false
 	}
 	for i := range s.p.bash.rules {
@@ -141,21 +142,14 @@ func couldApply(pattern []string, argv []word) bool {
 	return true
 }
 
-func anyOption(words []word) bool {
-	for _, w := range words {
-		if w.lit && w.text == "--" {
-			return false
-		}
-		if w.maybeOption() {
-			return true
-		}
-	}
-	return false
+func anyOption(argv []word) bool {
+	argv = argv[:grammarOf(texts(argv)).end(texts(argv))]
+	return len(argv) > 1 && slices.ContainsFunc(argv[1:], word.maybeOption)
 }
 
 // dynamic asks when an argument that is not known may be an option or a subcommand that matters.
 func (s *shell) dynamic(c *call) {
-	if c.optioned && anyOption(c.argv[1:]) {
+	if c.optioned && anyOption(c.argv) {
 		c.ask("An argument of %q that only the running shell knows could be an option.", c.name())
 	}
 }
@@ -197,17 +191,33 @@ func (s *shell) argument(w word) {
 		return
 	}
 	s.candidate(w, text, true)
-	if strings.HasPrefix(text, "-") && len(text) > 3 && text[1] != '-' {
-		s.candidate(w, text[2:], true)
-	}
+	s.attached(w)
 	if _, value, ok := strings.Cut(text, "="); ok && value != "" {
 		s.candidate(w, value, true)
+		s.candidate(w, value[strings.LastIndexByte(value, '=')+1:], true) // -o cache_dir=/x
 	}
 	if rest, ok := strings.CutPrefix(text, "@"); ok && rest != "" {
 		s.candidate(w, rest, true)
 	}
 	if i := strings.LastIndexByte(text, ':'); i >= 0 && i+1 < len(text) {
 		s.candidate(w, text[i+1:], strings.HasPrefix(text, "file:"))
+	}
+}
+
+// attached judges what may be the value at the end of a word of one dash: behind any of its letters, as sort -uo/x. A
+// lone slash is what separates columns.
+func (s *shell) attached(w word) {
+	text := w.text
+	if !strings.HasPrefix(text, "-") || len(text) < 4 || text[1] == '-' {
+		return
+	}
+	for i := 2; i < len(text); i++ {
+		if i == 2 || text[i:] != "/" {
+			s.candidate(w, text[i:], true)
+		}
+		if !isLetter(text[i]) {
+			return
+		}
 	}
 }
 
