@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // shells are unwrapped when their program is a literal.
 var shells = []string{"sh", "bash", "dash", "ash", "ksh", "zsh"}
@@ -36,7 +39,7 @@ func shellOptions(c *call) (rest []word, code, input bool) {
 		case a.text == "--":
 			return c.argv[i:], code, input
 		case contains([]string{"--norc", "--noprofile", "--posix", "--login"}, a.text):
-		case a.text[0] == '-' && a.text[1] == '-' || strings.Trim(a.text[1:], "abcefhiklmnprtuvxBCEHPTDsoO") != "":
+		case a.text[0] == '-' && a.text[1] == '-' || strings.Trim(a.text[1:], "abcefhiklmnprtuvxBCEHPTDso") != "":
 			c.ask("An option of %q is not understood.", c.name())
 		default:
 			code = a.text[0] == '-' && strings.Contains(a.text, "c")
@@ -164,6 +167,7 @@ func interpreter(s *shell, c *call) {
 			c.opaque = name + " " + a.text
 			if i+2 < len(c.argv) {
 				c.opaque += " " + c.argv[i+2].text
+				s.alike(c, name+" "+a.text, c.argv[i+2:])
 			}
 			return
 		}
@@ -178,9 +182,50 @@ func interpreter(s *shell, c *call) {
 	c.ask("%q runs what it reads.", name)
 }
 
+// alike judges a command that is another one under a longer name, as python -m pytest is pytest, by the other one's
+// guards and by the rules that ask about or deny it. What allows the shorter name does not allow the longer.
+func (s *shell) alike(c *call, via string, argv []word) {
+	if len(argv) == 0 || !argv[0].lit {
+		return
+	}
+	inner := &call{argv: argv}
+	if h := handlers[baseName(argv[0].text)]; h != nil && s.depth < maxUnwrap {
+		s.depth++
+		s.within(via, func() { h(s, inner) })
+		s.depth--
+	}
+	if inner.floor != "" {
+		c.ask("%s", inner.floor)
+	}
+	seen := seen(texts(inner.argv))
+	m := s.p.bash.find(func(r *rule) bool { return r.matches(seen) || r.forbids(seen) })
+	if m.found && m.verdict != Allow && m.prefix != "" {
+		s.within(via, func() {
+			s.command(Command{Text: show(inner.argv), Verdict: m.verdict, Rule: m.String()}, fmt.Sprintf("The rule %q covers what %q runs.", m.pattern, via))
+		})
+	}
+}
+
+// runners are programs that run the command behind their own first words.
+var runners = map[string][]string{
+	"npx": nil, "bunx": nil, "bundle": {"exec"}, "uv": {"run"}, "uvx": nil, "poetry": {"run"}, "pipenv": {"run"}, "pdm": {"run"}, "rye": {"run"}, "hatch": {"run"}, "pipx": {"run"},
+}
+
 // hiding are programs that run other commands in ways that are not unwrapped: a rule must name the program, the
 // pattern * is not enough.
-func hiding(_ *shell, c *call) { c.opaque = c.name() }
+func hiding(s *shell, c *call) {
+	c.opaque = c.name()
+	before, ok := runners[baseName(c.name())]
+	rest := c.argv[1:]
+	if !ok || len(rest) <= len(before) || len(before) > 0 && rest[0].text != before[0] {
+		return
+	}
+	rest = rest[len(before):]
+	if strings.HasPrefix(rest[0].text, "-") {
+		return // options of the runner itself, which a rule must spell out
+	}
+	s.alike(c, strings.Join(append([]string{c.name()}, before...), " "), rest)
+}
 
 // changesShell are builtins after which nothing means what it says.
 func changesShell(_ *shell, c *call) {

@@ -147,15 +147,18 @@ var dangerous = map[string]bool{
 	"PATH": true, "IFS": true, "ENV": true, "HOME": true, "CDPATH": true, "PS4": true, "PROMPT_COMMAND": true, "SHELL": true,
 	"SHELLOPTS": true, "EDITOR": true, "VISUAL": true, "PAGER": true, "BROWSER": true, "LESSOPEN": true,
 	"LESSCLOSE": true, "LESS": true, "MANPAGER": true, "GREP_OPTIONS": true, "RIPGREP_CONFIG_PATH": true, "GOFLAGS": true, "GOROOT": true,
-	"GOPATH": true, "GOPROXY": true, "GOTOOLDIR": true, "GOTOOLCHAIN": true, "GOENV": true, "GOWORK": true, "CC": true, "CXX": true, "LD": true, "AR": true,
+	"GOPATH": true, "GOPROXY": true, "GOTOOLDIR": true, "GOTOOLCHAIN": true, "GOENV": true, "GOWORK": true, "GOCACHEPROG": true,
+	"GOAUTH": true, "GOPACKAGESDRIVER": true, "GOCACHE": true, "GOMODCACHE": true, "GOBIN": true, "GOTMPDIR": true, "GCCGO": true, "FC": true, "CC": true, "CXX": true, "LD": true, "AR": true,
 	"PKG_CONFIG": true, "MAKEFLAGS": true, "MAKEFILES": true, "GNUMAKEFLAGS": true, "RUSTC": true, "RUSTFLAGS": true, "RUSTDOCFLAGS": true, "RUSTC_WRAPPER": true,
+	"RUSTC_WORKSPACE_WRAPPER": true, "RUSTDOC": true, "JAVA_HOME": true, "JAVACMD": true, "JAVA_OPTS": true, "M2_HOME": true, "SPEC_OPTS": true,
+	"GEM_HOME": true, "GEM_PATH": true, "PHPRC": true, "PHP_INI_SCAN_DIR": true, "LUA_INIT": true, "MYPYPATH": true, "NODE_V8_COVERAGE": true,
 	"NODE_OPTIONS": true, "NODE_PATH": true, "JAVA_TOOL_OPTIONS": true, "_JAVA_OPTIONS": true, "JDK_JAVA_OPTIONS": true,
 	"TAR_OPTIONS": true, "RSYNC_RSH": true, "AWKPATH": true, "AWKLIBPATH": true, "TZDIR": true, "GCONV_PATH": true,
 	"TEST_TMPDIR": false, "PYTEST_ADDOPTS": true, "PYTEST_PLUGINS": true, "RUBYOPT": true, "RUBYLIB": true, "EXECIGNORE": true, "GLOBIGNORE": true,
 }
 
 var dangerousPrefixes = []string{
-	"LD_", "DYLD_", "BASH", "GIT_", "PYTHON", "PERL", "CARGO_", "CGO_CFLAGS", "CGO_LDFLAGS", "SSH_", "NPM_CONFIG_",
+	"LD_", "DYLD_", "BASH", "GIT_", "PYTHON", "PERL", "CARGO_", "CGO_", "SSH_", "RUSTUP_", "CORECLR_", "COMPLUS_", "NPM_CONFIG_",
 	"XDG_", "GCC_", "MALLOC_", "ZDOTDIR", "POSIXLY", "UV_", "PIP_", "BUNDLE_", "DOTNET_", "GRADLE_", "MAVEN_",
 }
 
@@ -166,7 +169,7 @@ func (s *shell) assigned(name string) {
 	for _, p := range dangerousPrefixes {
 		bad = bad || strings.HasPrefix(upper, p)
 	}
-	if bad && name != "PYTHONDONTWRITEBYTECODE" && name != "PYTHONUNBUFFERED" {
+	if bad && name != "PYTHONDONTWRITEBYTECODE" && name != "PYTHONUNBUFFERED" && name != "CGO_ENABLED" {
 		s.unresolved(name+"=…", fmt.Sprintf("The variable %q can change what other commands do.", clip(name, 80)))
 	}
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -15,7 +16,7 @@ func init() {
 		"echo": noPaths, "printf": printf, "test": bracket, "[": bracket, "expr": noPaths, "tr": noPaths, "seq": noPaths,
 		"sleep": noPaths, "kill": noPaths, "basename": noPaths, "dirname": noPaths, "which": noPaths, "type": noPaths, "exit": noPaths, "return": noPaths,
 		"set": noPaths, "export": declareAgain, "declare": changesShell, "typeset": changesShell, "local": changesShell, "readonly": changesShell,
-		"grep": pattern, "egrep": pattern, "fgrep": pattern, "rg": pattern, "ag": pattern, "jq": pattern,
+		"grep": pattern, "egrep": pattern, "fgrep": pattern, "rg": pattern, "ag": pattern, "jq": jqCommand, "pytest": pytest,
 		"sed": sedCommand, "awk": awkCommand, "gawk": awkCommand, "mawk": awkCommand, "nawk": awkCommand,
 		"go": goCommand, "tee": tee, "make": goals, "mvn": goals, "mvnw": goals,
 		"gradle": goals, "gradlew": goals,
@@ -86,8 +87,14 @@ var guards = map[string][]string{
 	"pnpm":  {"--script-shell", "--shell", "--node-options"},
 	"yarn":  {"--script-shell", "--shell", "--node-options"},
 
-	"pytest": {"--pastebin", "--basetemp"}, // sends the output away, empties a folder
-	"go":     {"-exec", "-toolexec", "-vettool", "-overlay", "-modfile", "-extld"},
+	"go": {"-exec", "-toolexec", "-vettool", "-overlay", "-modfile", "-extld", "-http"},
+	// --tx runs a program or sends the project to a host, addopts and @file hold any other option.
+	"pytest": {"--pastebin", "--basetemp", "--tx", "--px", "--rsyncdir"},
+	"mypy":   {"--install-types", "--python-executable"},
+	"eslint": {"--init", "--inspect-config", "--mcp"}, // each gets a package and runs it
+	"ctest":  {"-D", "-S", "-SP", "-M", "-T", "-A", "--dashboard", "--script", "--script-new-process", "--test-model", "--test-action", "--extra-submit", "--build-and-test"},
+	"dotnet": {"-t:", "-target:", "--target:", "/t:", "/target:"},
+	"gradle": {"--scan"}, // sends the build's data away
 	"git": {"--output", "--ext-diff", "--exec", "--upload-pack", "--receive-pack", "--open-files-in-pager",
 		"--extcmd", "--edit"},
 	"date":  {"--set", "-s"},
@@ -112,6 +119,9 @@ func guard(c *call) {
 // guarded: the word is one of the options, or the beginning of a long one, or holds the letter of a short one.
 func guarded(g grammar, names []string, text string) bool {
 	name, _, _ := strings.Cut(text, "=")
+	if slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(n, ":") && strings.HasPrefix(text, n) }) {
+		return true // -t:Target
+	}
 	if !strings.HasPrefix(name, "-") || len(name) < 2 || name == "--" {
 		return false
 	}
@@ -126,8 +136,6 @@ func guarded(g grammar, names []string, text string) bool {
 		case long && len(name) > 4 && strings.HasPrefix(n[1:], name): // npm also takes one dash
 			return true
 		case len(n) == 2 && contains(letters, n):
-			return true
-		case strings.HasSuffix(n, ":") && strings.HasPrefix(text, n): // -t:Target
 			return true
 		}
 	}
@@ -146,7 +154,11 @@ var valued = map[string]map[string]bool{
 
 // goals judges each goal of a build tool by itself: "mvn test deploy" is "mvn test" and "mvn deploy".
 func goals(s *shell, c *call) {
-	takes := valued[strings.TrimSuffix(baseName(c.name()), "w")] // mvnw and gradlew are the project's own copies
+	tool := strings.TrimSuffix(baseName(c.name()), "w") // mvnw and gradlew are the project's own copies
+	takes := valued[tool]
+	if slices.ContainsFunc(c.argv[1:], func(w word) bool { return guarded(grammar{whole: true}, guards[tool], w.text) }) {
+		c.ask("An option of %q sends something away.", c.name())
+	}
 	var found []word
 	for i, w := range c.argv[1:] {
 		if !strings.HasPrefix(w.text, "-") && !strings.Contains(w.text, "=") && !takes[c.argv[i].text] {
@@ -222,42 +234,6 @@ func changeDir(s *shell, c *call) {
 	s.visited = union(s.visited, next)
 }
 
-// pattern is grep and its like: the first argument is no path.
-func pattern(_ *shell, c *call) {
-	guard(c)
-	c.optioned = baseName(c.name()) == "rg"
-	c.plain = true
-	c.paths = nil
-	taken := false
-	for i := 1; i < len(c.argv); i++ {
-		w := c.argv[i]
-		switch {
-		case w.text == "-e" || w.text == "--regexp":
-			taken = true
-			i++
-		case strings.HasPrefix(w.text, "--regexp=") || strings.HasPrefix(w.text, "-e"):
-			taken = true
-		case strings.HasPrefix(w.text, "-") && len(w.text) > 1:
-			c.paths = append(c.paths, w)
-			short := w.text[1] != '-'
-			file := w.text == "--file" || short && strings.HasSuffix(w.text, "f") // -rf takes a value, too
-			taken = taken || file || short && strings.HasSuffix(w.text, "e")
-			if (file || contains(grepValued, w.text)) && i+1 < len(c.argv) {
-				i++
-				if !strings.HasPrefix(c.argv[i].text, "!") { // rg -g '!*.env' leaves files out
-					c.paths = append(c.paths, c.argv[i])
-				}
-			}
-		case !taken:
-			taken = true
-		default:
-			c.paths = append(c.paths, w)
-		}
-	}
-}
-
-var grepValued = strings.Fields("-A -B -C -m -d -D -t -T -g --max-count --context --after-context --before-context --type --type-not --glob --iglob")
-
 // tee writes its arguments.
 func tee(s *shell, c *call) {
 	c.plain, c.paths = true, nil
@@ -298,6 +274,20 @@ func findCommand(s *shell, c *call) {
 			}
 		default:
 			c.paths = append(c.paths, argv[i])
+		}
+	}
+}
+
+// pytest: its ini options and files of arguments may hold what is guarded. A report's place comes after its kind.
+func pytest(_ *shell, c *call) {
+	guard(c)
+	for _, w := range c.argv[1:] {
+		if strings.Contains(w.text, "addopts") || strings.HasPrefix(w.text, "@") {
+			c.ask("Options of pytest are hidden in %q.", clip(w.text, 40))
+		}
+		kind, place, ok := strings.Cut(strings.TrimPrefix(w.text, "--cov-report="), ":")
+		if ok && contains([]string{"html", "xml", "json", "lcov", "annotate"}, kind) {
+			c.paths = append(c.paths, word{text: place, lit: w.lit})
 		}
 	}
 }

@@ -1,12 +1,15 @@
 package policy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // sedCommand looks into sed's script: it may write files (w) and run commands (e).
 func sedCommand(_ *shell, c *call) {
 	c.plain, c.optioned = true, true
 	c.paths = nil
-	script := false
+	script := slices.ContainsFunc(texts(c.argv[1:]), func(t string) bool { return t == "-e" || strings.HasPrefix(t, "--expression") }) // then no operand is one
 	for i := 1; i < len(c.argv); i++ {
 		w := c.argv[i]
 		name, value, joined := strings.Cut(w.text, "=")

@@ -31,8 +31,8 @@ var wrappers = map[string]wrapper{
 	"sudo": {flags: "AbEHKknPSsi", values: "ughpCrtTUDR", long: []string{"--preserve-env", "--login", "--shell", "--non-interactive", "--background"}, longArgs: []string{"--user", "--group", "--host", "--chdir", "--prompt"}, itself: true},
 	"doas": {flags: "nsL", values: "uC", itself: true},
 	"env":  {flags: "i0v", values: "uC", long: []string{"--ignore-environment", "--null", "--debug"}, longArgs: []string{"--unset", "--chdir"}},
-	"xargs": {flags: "0rtpxo", values: "aInPLdEs", long: []string{"--null", "--no-run-if-empty", "--verbose", "--exit", "--open-tty"},
-		longArgs: []string{"--arg-file", "--max-args", "--max-procs", "--max-lines", "--delimiter", "--eof", "--max-chars", "--replace"}},
+	"xargs": {flags: "0rtpxo", values: "aInPLdEs", long: []string{"--null", "--no-run-if-empty", "--verbose", "--exit", "--open-tty", "--max-lines", "--eof", "--replace"},
+		longArgs: []string{"--arg-file", "--max-args", "--max-procs", "--delimiter", "--max-chars"}},
 }
 
 // options skips the wrapper's options and reports where the command begins; false when an option is not known.
@@ -107,6 +107,11 @@ func unwrap(s *shell, c *call) {
 	c.paths = options
 	switch name {
 	case "env":
+		for _, o := range options {
+			if strings.HasPrefix(o.text, "-") && strings.HasSuffix(o.text, "/") {
+				c.ask("env leaves the project's folder.") // -C/
+			}
+		}
 		rest = environment(s, rest)
 		if len(rest) == 0 {
 			return
@@ -157,10 +162,12 @@ func appended(rest, options []word) []word {
 	}
 	replace := ""
 	for i, o := range options {
-		if v, ok := strings.CutPrefix(o.text, "-I"); ok {
+		if head, v, ok := strings.Cut(o.text, "I"); ok && strings.HasPrefix(head, "-") && strings.Trim(head[1:], wrappers["xargs"].flags) == "" {
 			if replace = v; v == "" && i+1 < len(options) {
 				replace = options[i+1].text
 			}
+		} else if o.text == "--replace" {
+			replace = "{}"
 		} else if v, ok := strings.CutPrefix(o.text, "--replace="); ok {
 			replace = v
 		}
