@@ -49,22 +49,6 @@ func (s *site) eventuallyOpen(n float64) {
 	until(s.t, fmt.Sprintf("%v open actors", n), func() bool { return s.metric("actors_open") == n })
 }
 
-func TestAWakeThatFailsIsTriedAgain(t *testing.T) {
-	s := open(t, "")
-	s.on(ws, "on_wake", `{"sql":"SELECT * FROM ready"}`)
-	s.must(ws, `{"alarm":1000}`)
-	s.clock.Advance(2 * time.Second)
-	until(t, "a failed wake", func() bool { return s.metric("events_total", "type", "wake", "result", "unavailable") > 0 })
-	// Nothing else may happen meanwhile: any commit would set the alarm anew.
-	for range 5 {
-		before := s.metric("events_total", "type", "wake", "result", "unavailable")
-		until(t, "another try", func() bool {
-			s.clock.Advance(time.Minute)
-			return s.metric("events_total", "type", "wake", "result", "unavailable") > before
-		})
-	}
-}
-
 func TestEffectsInFlightAreTheNextStarts(t *testing.T) {
 	arrived := make(chan struct{}, 10)
 	release := make(chan struct{})

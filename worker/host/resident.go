@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"time"
 
 	"holdfast/actor"
 	"holdfast/actor/errs"
@@ -63,7 +62,7 @@ type resident struct {
 
 	mu      sync.Mutex
 	sockets map[string]*socket
-	waking  bool // a wake is in the mailbox already
+	waking  *item // the wake that is still to look at the actor; nil: none
 }
 
 func newResident(h *Host, name string, prev chan struct{}) *resident {
@@ -269,51 +268,6 @@ func (r *resident) close() {
 		r.host.opts.Log.Error("actor.close.failed", "actor", r.name, "err", err.Error())
 	}
 	r.db = nil
-}
-
-// wake posts a wake event, unless one is waiting already. At most cap(h.wakes) actors are being woken at once, so
-// that a start with ten thousand of them due does not open all their files together.
-func (h *Host) wake(name string) {
-	select {
-	case h.wakes <- struct{}{}:
-	case <-h.dead:
-		return
-	}
-	r := h.acquire(name)
-	defer h.release(r)
-	r.mu.Lock()
-	waiting := r.waking
-	r.waking = true
-	r.mu.Unlock()
-	if waiting {
-		<-h.wakes
-		return
-	}
-	err := h.post(name, &item{kind: actor.EventWake, done: func(a answer) {
-		<-h.wakes
-		r.woken(a)
-	}}, true)
-	if err != nil {
-		<-h.wakes
-	}
-}
-
-// woken has a wake that failed tried again, later each time.
-func (r *resident) woken(a answer) {
-	r.mu.Lock()
-	r.waking = false
-	r.mu.Unlock()
-	if a.err == nil {
-		r.failures = 0
-		return
-	}
-	if r.damage != "" {
-		return // nothing can become of it
-	}
-	r.host.opts.Log.Error("actor.wake.failed", "actor", r.name, "code", string(a.err.Code), "err", a.err.Message)
-	delay := time.Second << min(r.failures, 6)
-	r.failures++
-	r.host.index.Again(r.name, r.host.now().Add(delay).UnixMilli())
 }
 
 // openSockets lists the sockets that are open now.

@@ -98,6 +98,9 @@ func (r *resident) attempt(it *item, n int, full, alone bool) (group []decided, 
 // decide has the core handle an event inside the open transaction. Without a result nothing of it may be committed.
 func (r *resident) decide(it *item, n int, full bool) (res *actor.Result, failed *errs.Error, crash error) {
 	h := r.host
+	if it.kind == actor.EventWake {
+		r.looks(it)
+	}
 	if it.id == "" {
 		it.id = h.owner[:8] + "." + strconv.FormatInt(h.serial.Add(1), 10)
 	}
