@@ -56,11 +56,17 @@ type Host struct {
 	actors   map[string]*resident
 	closing  map[string]chan struct{} // residents that were evicted and still close their file
 	idle     list.List                // *resident without references, the most recently used first
-	owners   map[string]string        // actor → the owner under which its start event was handled
-	refs     int                      // of all residents
+	owners   map[string]tenure
+	refs     int // of all residents
 	draining bool
 	quiet    chan struct{} // closed when draining and refs is 0
 	ended    bool
+}
+
+// tenure is the owner of an actor, where that was ever settled.
+type tenure struct {
+	owner   string
+	started bool // its start event was handled
 }
 
 // config is the configuration as events carry it.
@@ -80,7 +86,7 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 		opts: opts, dir: filepath.Join(opts.Data, actorsDir), client: newClient(), routes: newResolver(),
 		keys: keyring{secrets: opts.Secrets}, wakes: make(chan struct{}, 32),
 		dead: make(chan struct{}), quiet: make(chan struct{}),
-		actors: map[string]*resident{}, closing: map[string]chan struct{}{}, owners: map[string]string{},
+		actors: map[string]*resident{}, closing: map[string]chan struct{}{}, owners: map[string]tenure{},
 	}
 	h.keys.setLeast(opts.Least)
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))

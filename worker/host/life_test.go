@@ -7,9 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -259,67 +257,5 @@ func (s *site) limit(name string, pages int) {
 	s.must(name, `{"trace":"settled"}`)
 	if err := r.db.Limit(pages); err != nil { // the actor is idle: nobody else uses its database now
 		s.t.Fatal(err)
-	}
-}
-
-// breakFile makes every write to an open file fail: its descriptor becomes one that is for reading only.
-func breakFile(t *testing.T, name string) {
-	null, err := os.Open(os.DevNull)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer null.Close()
-	fds, err := filepath.Glob("/proc/self/fd/*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, fd := range fds {
-		target, err := os.Readlink(fd)
-		n, _ := strconv.Atoi(filepath.Base(fd))
-		if err == nil && strings.HasSuffix(target, name) {
-			if err := syscall.Dup3(int(null.Fd()), n, syscall.O_CLOEXEC); err != nil {
-				t.Fatal(err)
-			}
-			return
-		}
-	}
-	t.Fatalf("%s is not open", name)
-}
-
-func TestAnUncertainCommitDropsTheInstance(t *testing.T) {
-	arrived, release, first := make(chan struct{}, 10), make(chan struct{}), make(chan struct{})
-	srv := remote(t, func(_ http.ResponseWriter, r *http.Request) {
-		arrived <- struct{}{}
-		if r.URL.Path == "/api/first" {
-			<-first
-		} else {
-			<-release
-		}
-	})
-	var broken bool
-	var s *site
-	s = open(t, "", targets(srv.URL), func(o *Options) {
-		o.OnPoint = func(when, what, point string) {
-			if when == "before" && point == "break" && !broken {
-				broken = true
-				close(first) // its outcome is in the mailbox when the instance is dropped, the other one in flight
-				until(t, "an outcome that waits", func() bool { return len(s.actors[ws].box) == 1 })
-				breakFile(t, "workspace_1_a.db-wal")
-			}
-		}
-	})
-	s.must(ws, `{"effect":{"id":"t1","type":"http","target":"discord","method":"GET","path":"/first"}},`+
-		`{"effect":{"id":"t2","type":"http","target":"discord","method":"GET","path":"/second"}}`)
-	<-arrived
-	<-arrived
-	if status, body := s.script(ws, `{"trace":"break"}`); status != 503 {
-		t.Fatalf("%d %s", status, body)
-	}
-	close(release)
-	// The new instance has a new owner, whose start event comes first; the old effect's outcome is nobody's.
-	s.eventually(ws, "count(DISTINCT owner)", "type = 'start'", "[[2]]")
-	s.must(ws, `{"trace":"x"}`)
-	if got := s.seen(ws, "count(*)", "type = 'effect' OR data LIKE '%break%'"); got != "[[0]]" {
-		t.Errorf("of the old instance: %s", got)
 	}
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"errors"
@@ -69,9 +70,7 @@ func newResident(h *Host, name string, prev chan struct{}) *resident {
 	r := &resident{host: h, name: name, box: make(chan *item, h.opts.Limits.Mailbox), quit: make(chan struct{}),
 		done: make(chan struct{}), prev: prev, sockets: map[string]*socket{}}
 	r.flight, r.ground = context.WithCancel(h.ctx)
-	if r.owner = h.owners[name]; r.owner == "" {
-		r.owner = h.owner
-	}
+	r.owner = cmp.Or(h.owners[name].owner, h.owner)
 	return r
 }
 
@@ -193,7 +192,7 @@ func openError(err error) *errs.Error {
 func (r *resident) start() *errs.Error {
 	h := r.host
 	h.mu.Lock()
-	started := h.owners[r.name] == r.owner
+	started := h.owners[r.name].started
 	h.mu.Unlock()
 	if started {
 		return nil
@@ -204,7 +203,7 @@ func (r *resident) start() *errs.Error {
 		return a.err
 	}
 	h.mu.Lock()
-	h.owners[r.name] = r.owner
+	h.owners[r.name] = tenure{r.owner, true}
 	h.mu.Unlock()
 	r.suspect = !h.lock.clean
 	return nil
@@ -253,7 +252,7 @@ func (r *resident) drop() {
 	}
 	r.owner = owner
 	h.mu.Lock()
-	delete(h.owners, r.name)
+	h.owners[r.name] = tenure{owner: owner} // also for an instance after this one: whoever starts takes over
 	h.mu.Unlock()
 	go h.wake(r.name)
 }
