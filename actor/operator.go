@@ -180,7 +180,8 @@ func (w *work) jobOp(a listArgs) error {
 		FROM task WHERE turn = ? ORDER BY id`, turn) {
 		tasks = append(tasks, JobTask{ID: r.Int(0), Kind: r.Str(1), Tool: r.Str(2), State: r.Str(3), Epoch: attemptOf(r.Int(4)), Rule: r.Str(5), Started: r.Int(6), Ended: r.Int(7), Millis: r.Int(8)})
 	}
-	w.answer(200, map[string]any{"job": j, "tasks": tasks})
+	row, _ := w.tx.Row(`SELECT max(answer) FROM turn WHERE id = ?`, turn)
+	w.answer(200, map[string]any{"job": j, "tasks": tasks, "answer": row.Str(0)})
 	return nil
 }
 

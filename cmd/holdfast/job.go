@@ -47,8 +47,9 @@ func (a app) jobCmd() *cobra.Command {
 
 func (a app) printJob(raw json.RawMessage) error {
 	var x struct {
-		Job   actor.Job       `json:"job"`
-		Tasks []actor.JobTask `json:"tasks"`
+		Job    actor.Job       `json:"job"`
+		Tasks  []actor.JobTask `json:"tasks"`
+		Answer string          `json:"answer"`
 	}
 	if err := json.Unmarshal(raw, &x); err != nil {
 		return err
@@ -63,12 +64,23 @@ func (a app) printJob(raw json.RawMessage) error {
 	row(w, "settled", when(j.Settled))
 	row(w, "tokens", fmt.Sprintf("%d, $%.4f", j.Tokens, float64(j.Micros)/1e6))
 	row(w, "restarts", j.Restarts)
-	if err := w.Flush(); err != nil || len(x.Tasks) == 0 {
+	if err := w.Flush(); err != nil {
 		return err
 	}
+	if err := a.printTasks(x.Tasks); err != nil || x.Answer == "" {
+		return err
+	}
+	_, err := fmt.Fprintf(a.out, "\n%s\n", printableLines(x.Answer))
+	return err
+}
+
+func (a app) printTasks(tasks []actor.JobTask) error {
+	if len(tasks) == 0 {
+		return nil
+	}
 	fmt.Fprintln(a.out)
-	w = table(a.out, "TASK", "KIND", "TOOL", "STATE", "ATTEMPT", "STARTED", "TOOK", "RULE")
-	for _, t := range x.Tasks {
+	w := table(a.out, "TASK", "KIND", "TOOL", "STATE", "ATTEMPT", "STARTED", "TOOK", "RULE")
+	for _, t := range tasks {
 		row(w, t.ID, t.Kind, t.Tool, t.State, t.Epoch, when(t.Started), took(t), t.Rule)
 	}
 	return w.Flush()

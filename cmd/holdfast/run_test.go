@@ -156,6 +156,9 @@ func TestRunAnswers(t *testing.T) {
 	if events := r.verb("job", "1", "--events"); events.code != 0 || !strings.Contains(events.out, "submission.admitted") {
 		t.Errorf("events: %+v", events)
 	}
+	if job := r.verb("job", "1"); job.code != 0 || !strings.Contains(job.out, "The tide is high.") {
+		t.Errorf("job: %+v", job)
+	}
 	if missing := r.verb("job", "zz"); missing.code != exitNotFound {
 		t.Errorf("a job that is not there: %+v", missing)
 	}
