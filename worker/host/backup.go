@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"time"
 
 	"holdfast/actor/errs"
 	"holdfast/actor/store"
@@ -17,6 +18,13 @@ import (
 
 // tempDirs hold the copy that is being added to a backup, each of one backup. A start removes what a crash left.
 const tempDirs = "backup-*.tmp"
+
+// allMessages is more than may ever go from actor to actor at once.
+const allMessages = 1 << 30
+
+// backupStall is how long the client of a backup may take nothing of it before it is given up: messages between actors
+// wait as long. A slow line takes something far more often.
+const backupStall = 30 * time.Second
 
 // Backup writes a backup of the whole data directory while it is served. Each actor is copied between two of its
 // events. Messages from actor to actor wait meanwhile, so the copies fit each other: what one has sent and the other
@@ -27,8 +35,10 @@ func (h *Host) Backup(ctx context.Context, w io.Writer) (*Manifest, error) {
 		return nil, errs.New(errs.Conflict, "A backup is being made already.")
 	}
 	defer h.backing.Unlock()
-	h.messages.Lock()
-	defer h.messages.Unlock()
+	if err := h.messages.Acquire(ctx, allMessages); err != nil {
+		return nil, fmt.Errorf("backup: %w", err)
+	}
+	defer h.messages.Release(allMessages)
 	temp, err := os.MkdirTemp(h.opts.Data, tempDirs)
 	if err != nil {
 		return nil, fmt.Errorf("backup: %w", err)
@@ -177,7 +187,7 @@ func (h *Host) backUp(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, errDown)
 		return
 	}
-	out := &startedWriter{w: w}
+	out := &clientWriter{w: w, stall: h.stall}
 	w.Header().Set("Content-Type", "application/x-tar")
 	w.Header().Set("Cache-Control", "no-store")
 	if _, err := h.Backup(r.Context(), out); err != nil {
@@ -197,13 +207,18 @@ func backupFailure(err error) *errs.Error {
 	return errs.Public(err)
 }
 
-// startedWriter knows whether anything was written.
-type startedWriter struct {
-	w       io.Writer
+// clientWriter writes to a client that has to take each piece in time, and knows whether anything was written.
+type clientWriter struct {
+	w       http.ResponseWriter
+	stall   time.Duration
 	started bool
 }
 
-func (s *startedWriter) Write(b []byte) (int, error) {
-	s.started = true
-	return s.w.Write(b)
+func (c *clientWriter) Write(b []byte) (int, error) {
+	c.started = true
+	// The last one also holds for what the server writes by itself at the end. Where there are none, nobody is on a line.
+	if err := http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.stall)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return 0, err
+	}
+	return c.w.Write(b)
 }

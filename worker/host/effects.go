@@ -136,9 +136,11 @@ func (f *flight) message() {
 		return
 	}
 	for delay := time.Second; f.ctx.Err() == nil; delay = min(2*delay, 30*time.Second) {
-		h.messages.RLock()
+		if !f.mayTell() {
+			return
+		}
 		a := h.ask(f.ctx, e.Actor, &item{kind: actor.EventActor, data: data}, false)
-		h.messages.RUnlock()
+		h.messages.Release(1)
 		if a.err == nil {
 			f.land(actor.Outcome{Kind: actor.OutcomeResponse, Status: 200}, nil)
 			return
@@ -148,6 +150,19 @@ func (f *flight) message() {
 			return
 		}
 	}
+}
+
+// mayTell waits while a backup is made, and says whether the message may then go. Of a host that stops it does not wait for
+// the end of one: the next owner sends the message again.
+func (f *flight) mayTell() bool {
+	h := f.host
+	if h.messages.TryAcquire(1) {
+		return true
+	}
+	ctx, cancel := context.WithCancel(f.ctx)
+	defer cancel()
+	defer context.AfterFunc(h.accepting, cancel)()
+	return h.messages.Acquire(ctx, 1) == nil
 }
 
 // sleep waits, by the host's clock, and says whether the flight goes on.

@@ -19,6 +19,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"holdfast/actor"
 	"holdfast/clock"
 	"holdfast/worker/host/alarm"
@@ -39,18 +41,21 @@ type Host struct {
 	routes  *resolver
 	wakes   chan struct{} // slots: how many actors are woken at once
 
-	ctx    context.Context // ends when the host does
-	cancel context.CancelFunc
-	dead   chan struct{} // closed by Kill and Close
-	wg     sync.WaitGroup
-	serial atomic.Int64 // of event ids
+	ctx       context.Context // ends when the host does
+	cancel    context.CancelFunc
+	accepting context.Context // ends when the host begins to stop
+	refuse    context.CancelFunc
+	dead      chan struct{} // closed by Kill and Close
+	wg        sync.WaitGroup
+	serial    atomic.Int64 // of event ids
 
 	// gate is held for reading around each commit, so that nothing commits once Kill has returned.
 	gate   sync.RWMutex
 	killed atomic.Bool
 
-	backing  sync.Mutex   // held while a backup is made
-	messages sync.RWMutex // held for reading while a message goes from one actor to another
+	backing  sync.Mutex          // held while a backup is made
+	messages *semaphore.Weighted // one is held while a message goes from one actor to another, all by a backup
+	stall    time.Duration       // how long the client of a backup may take nothing of it
 
 	mu       sync.Mutex
 	actors   map[string]*resident
@@ -85,11 +90,13 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 	h := &Host{
 		opts: opts, dir: filepath.Join(opts.Data, actorsDir), client: newClient(), routes: newResolver(),
 		keys: keyring{secrets: opts.Secrets}, wakes: make(chan struct{}, 32),
+		messages: semaphore.NewWeighted(allMessages), stall: backupStall,
 		dead: make(chan struct{}), quiet: make(chan struct{}),
 		actors: map[string]*resident{}, closing: map[string]chan struct{}{}, owners: map[string]tenure{},
 	}
 	h.keys.setLeast(opts.Least)
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	h.accepting, h.refuse = context.WithCancel(h.ctx)
 	h.metrics = newMetrics(h)
 	if err := h.open(); err != nil {
 		return nil, err
@@ -171,6 +178,7 @@ func (h *Host) configure() error {
 // every effect in flight has come back, or until ctx ends. New effects come back as unsent.
 func (h *Host) Drain(ctx context.Context) error {
 	h.index.Pause()
+	h.refuse()
 	h.mu.Lock()
 	if !h.draining {
 		h.draining = true
