@@ -73,6 +73,11 @@ func TestEverydayOptions(t *testing.T) {
 		find . -type f | xargs -r grep -l x
 		ls | xargs -n1 basename
 		find . -maxdepth 2 -type d
+		find . -type f ! -name '*.env' -exec grep -l x {} +
+		find . -name 'test*' -exec wc -l {} +
+		find . -path ./.git -prune -o -name '*.go' -exec grep -l x {} +
+		find . -name '*.env' -prune -o -name '*.go' -exec grep -l x {} +
+		find . -name .git -type d -exec dirname {} \;
 		sed -ne '1,5p' f
 		sed -En 's/a/b/p' f
 		sed -n -e '1p' -e '5p' f
@@ -275,6 +280,16 @@ func TestHiddenOptions(t *testing.T) {
 		go doc -http
 		python -m pytest -o addopts=-x
 		npm test -script-shell=sh
+		npm test --userconfig=./x
+		yarn test --use-yarnrc ./x
+		dotnet test @x.rsp
+		dotnet test --diag:/x
+		find . -name .env -exec cat {} \;
+		find . -type f -iname '*.env' -exec grep . {} +
+		cat ~/../x
+		cat ~+/../x
+		ls > ~/../x
+		cat ${HOME:-x}/x
 		npm test -script-she sh
 		sed -n .env -e p
 		sed .env -e p

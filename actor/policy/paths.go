@@ -41,7 +41,10 @@ func (p *Policy) DeniedPaths() []string {
 func cleanPath(name string) string {
 	if strings.HasPrefix(name, "~") {
 		home, rest, _ := strings.Cut(name, "/")
-		return path.Clean(home + "/" + rest) // ~/../x becomes x, and is caught as outside below
+		if rest = path.Clean("./" + rest); rest == "." {
+			return home
+		}
+		return home + "/" + rest // ~/../x stays what it is: outside
 	}
 	return path.Clean(name)
 }

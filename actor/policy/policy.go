@@ -9,8 +9,9 @@
 // The bash pattern "fetch | execute" speaks of every download that would be run. What cannot be seen through asks,
 // whatever a rule like "*" allows.
 //
-// What is left to the runner's stage and the sandbox's masks: links, the contents of variables as plain arguments,
-// and files that a program finds by itself (grep -r, or the pattern *).
+// What is left to the runner's stage and the sandbox's masks: links, the contents of variables and of standard input
+// as plain arguments, files that a program finds by itself (grep -r, or the pattern *), and what the project's own
+// files make an allowed build or test do.
 package policy
 
 import "encoding/json"

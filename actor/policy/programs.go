@@ -18,7 +18,7 @@ func init() {
 		"set": noPaths, "export": declareAgain, "declare": changesShell, "typeset": changesShell, "local": changesShell, "readonly": changesShell,
 		"grep": pattern, "egrep": pattern, "fgrep": pattern, "rg": pattern, "ag": pattern, "jq": jqCommand, "pytest": pytest,
 		"sed": sedCommand, "awk": awkCommand, "gawk": awkCommand, "mawk": awkCommand, "nawk": awkCommand,
-		"go": goCommand, "tee": tee, "make": goals, "mvn": goals, "mvnw": goals,
+		"go": goCommand, "dotnet": dotnet, "tee": tee, "make": goals, "mvn": goals, "mvnw": goals,
 		"gradle": goals, "gradlew": goals,
 	}
 	for name := range wrappers {
@@ -83,9 +83,9 @@ var guards = map[string][]string{
 	"pip":   {"--python", "--log"},
 	"pip3":  {"--python", "--log"},
 	"zip":   {"-TT", "--unzip-command"},
-	"npm":   {"--script-shell", "--shell", "--node-options"},
-	"pnpm":  {"--script-shell", "--shell", "--node-options"},
-	"yarn":  {"--script-shell", "--shell", "--node-options"},
+	"npm":   {"--script-shell", "--shell", "--node-options", "--userconfig", "--globalconfig", "--use-yarnrc"},
+	"pnpm":  {"--script-shell", "--shell", "--node-options", "--userconfig", "--globalconfig", "--use-yarnrc"},
+	"yarn":  {"--script-shell", "--shell", "--node-options", "--userconfig", "--globalconfig", "--use-yarnrc"},
 
 	"go": {"-exec", "-toolexec", "-vettool", "-overlay", "-modfile", "-extld", "-http"},
 	// --tx runs a program or sends the project to a host, addopts and @file hold any other option.
@@ -252,9 +252,11 @@ func findCommand(s *shell, c *call) {
 	c.optioned, c.plain = true, true
 	argv := c.argv
 	c.paths = nil
+	var names []word // what the commands will get
 	for i := 1; i < len(argv); i++ {
 		switch argv[i].text {
 		case "-exec", "-execdir", "-ok", "-okdir":
+			c.paths = append(c.paths, names...)
 			end := i + 1
 			for end < len(argv) && argv[end].text != ";" && !(argv[end].text == "+" && argv[end-1].text == "{}") {
 				end++
@@ -266,7 +268,10 @@ func findCommand(s *shell, c *call) {
 		case "-delete":
 			s.nested("find -delete", []word{literal("rm"), {text: "./" + unseen}})
 		case "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-type", "-perm", "-printf", "-lname":
-			i++
+			not := argv[i-1].text == "!" || argv[i-1].text == "-not"
+			if i++; i < len(argv) && !not && !(i+1 < len(argv) && argv[i+1].text == "-prune") && s.p.JudgePath(argv[i].text, false).Verdict == Deny {
+				names = append(names, argv[i])
+			}
 		case "-fprint", "-fprint0", "-fls", "-fprintf":
 			if i+1 < len(argv) {
 				i++
@@ -288,6 +293,16 @@ func pytest(_ *shell, c *call) {
 		kind, place, ok := strings.Cut(strings.TrimPrefix(w.text, "--cov-report="), ":")
 		if ok && contains([]string{"html", "xml", "json", "lcov", "annotate"}, kind) {
 			c.paths = append(c.paths, word{text: place, lit: w.lit})
+		}
+	}
+}
+
+// dotnet: a file of arguments may hold what is guarded.
+func dotnet(_ *shell, c *call) {
+	guard(c)
+	for _, w := range c.argv[1:] {
+		if strings.HasPrefix(w.text, "@") {
+			c.ask("Options of dotnet are hidden in %q.", clip(w.text, 40))
 		}
 	}
 }

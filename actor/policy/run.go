@@ -200,7 +200,8 @@ func (s *shell) argument(w word) {
 		s.candidate(w, rest, true)
 	}
 	if i := strings.LastIndexByte(text, ':'); i >= 0 && i+1 < len(text) {
-		s.candidate(w, text[i+1:], strings.HasPrefix(text, "file:"))
+		option := strings.HasPrefix(text, "-") && !strings.Contains(text, "://") // --diag:/x
+		s.candidate(w, text[i+1:], option || strings.HasPrefix(text, "file:"))
 	}
 }
 

@@ -173,7 +173,7 @@ func (w *word) param(b *strings.Builder, p *syntax.ParamExp, first, split bool) 
 	if p.Param != nil {
 		name = p.Param.Value
 	}
-	if first && name == "HOME" && plainParam(p) {
+	if first && name == "HOME" && (plainParam(p) || p.Exp != nil) { // ${HOME:-x}, too
 		b.WriteString("~")
 		w.tilde = true
 		return
