@@ -168,6 +168,127 @@ func TestEverydayOptions(t *testing.T) {
 		awk -F/ '{print $NF}' f
 		comm -23 a b
 		strings -n 8 bin
+		find . -path '*/node_modules' -prune -o -name '*.ts' -print
+		git log --format='%h:%s' -5
+		git log -L:main:main.go
+		git show HEAD:./main.go
+		git show HEAD:actor/policy/rules.go | head
+		git diff main -- . ':(exclude)go.sum'
+		git diff -- . ':!vendor'
+		go test ./... -run 'TestX/y' -v
+		go test -bench . -run xxx -benchtime=1x ./pkg
+		go test -coverprofile=c.out ./... && go tool cover -func=c.out
+		go build -trimpath -o bin/app ./cmd/app
+		go list -m -versions x
+		go list -deps ./... | grep foo
+		grep -rn --include=*.go foo .
+		grep -rIl foo . --exclude-dir=.git
+		grep -rn foo --exclude-dir={.git,node_modules} .
+		rg -n --hidden -g '!.git' foo
+		rg -A2 -B2 foo src
+		rg 'a|b' src
+		rg --json foo
+		rg -e foo -e bar src
+		rg -o '[a-z]+:[0-9]+' f
+		sort -t: -k3n f
+		sort -k1,1 -k2,2nr f
+		sort --key=2 --reverse f
+		sort -V
+		sort -h
+		date '+%Y-%m-%d %H:%M:%S'
+		date -u '+%FT%TZ'
+		date -u +%Y-%m-%dT%H:%M:%SZ
+		tree -L 2 -I 'node_modules|dist'
+		tree -d
+		du -h --max-depth=1 .
+		find . -newer go.mod -name '*.go'
+		find . -mtime -1 -type f
+		find . -size +1M
+		find . -type f -printf '%s %p\n'
+		find . -name '*.go' -exec gofmt -l {} +
+		find . -empty -type d
+		jq '.dependencies | keys' package.json
+		jq -c '.[]' f.json
+		jq -r '.items[] | "\(.a):\(.b)"' f.json
+		jq --tab . f.json
+		jq -S . f.json
+		cat f | jq .
+		awk -F: '{print $1":"$2}' f
+		tail -n 100 log | grep -i error
+		head -n 5 *.md
+		sed -n '10,20p;30q' f
+		sed 's/^/  /' f
+		sed -E 's/(a)(b)/\2\1/' f
+		xargs -n1 echo < f
+		git ls-files '*.go' | xargs wc -l
+		git ls-files | xargs -I{} basename {}
+		git status --porcelain=v1 -uall
+		git commit -m "a: b" -m "c"
+		git commit -F msg.txt
+		git commit --allow-empty-message -m ''
+		git commit -S -m x
+		git commit --signoff -m x
+		git commit -uno -m x
+		git add .
+		git add --all
+		git add -N f
+		git blame -w -L5,10 f
+		git branch -a --contains HEAD
+		git tag --points-at HEAD
+		git reflog -5
+		git rev-parse HEAD~2
+		git log origin/main..HEAD
+		git log --all --graph --oneline
+		git log --author=x --since=yesterday
+		git shortlog -sne
+		git grep -n 'foo' -- src
+		git grep -c foo
+		git stash show -p stash@{0}
+		git worktree list --porcelain
+		cargo test foo::bar -- --test-threads=1
+		cargo build -p x --features a,b
+		cargo clippy --all-targets --all-features -- -D warnings
+		npm test -- src/x.test.ts -t 'foo'
+		npm run lint -- --fix
+		npm run build --if-present
+		npm ls react
+		npm test -w pkg
+		pnpm test --filter x
+		yarn test --coverage
+		pytest -x -vv --tb=short
+		pytest tests -m 'not slow'
+		pytest --maxfail=1 -q
+		pytest -rA
+		pytest --collect-only -q
+		pytest -W error
+		python -m pytest tests/test_x.py::TestA -k b
+		python3 -m unittest discover -s tests -p 'test_*.py'
+		mypy src --ignore-missing-imports
+		ruff check src --output-format=concise
+		ruff check . --select E,F
+		eslint 'src/**/*.ts'
+		eslint --fix src
+		jest --watchAll=false
+		jest -t 'a b'
+		vitest run src/x.test.ts
+		tsc --noEmit -p .
+		mvn test -Dtest=Foo#bar
+		mvn test -pl mod -am
+		gradle test --tests 'a.B'
+		./gradlew test --rerun-tasks
+		dotnet test --filter Name=x
+		dotnet test -c Release
+		ctest -V
+		ctest --test-dir build
+		ctest -j 4 -R foo
+		make test 2>&1 | tail -5
+		make -n
+		rspec spec/a_spec.rb -fd
+		bundle exec rspec
+		set -e; ls
+		cd sub && make test
+		timeout -k 5 60 go test ./...
+		time make test
 	`)
 }
 
@@ -319,6 +440,8 @@ func TestHiddenOptions(t *testing.T) {
 		dd of=/dev/sda if=x
 		grep --rege=. .env
 		grep -hne. .env
+		grep --exclude-dir .git x .env
+		grep --exclude-f .env x y
 		jq --rawfile a .env -n '$a'
 	`)
 }

@@ -31,14 +31,14 @@ func pattern(_ *shell, c *call) {
 			continue
 		}
 		option, value := g.optionWithValue(text)
-		if isPattern(option) {
-			given = true
-		} else {
+		noFile := isPattern(option) || option == "--exclude" || option == "--exclude-dir" // what is left out
+		given = given || isPattern(option)
+		if !noFile {
 			c.paths = append(c.paths, c.argv[i])
 		}
 		if value == "" && g.takesNext(text) && !strings.Contains(text, "=") && i+1 < len(argv) {
 			i++
-			if !isPattern(option) && !strings.HasPrefix(argv[i], "!") { // rg -g '!*.env' leaves files out
+			if !noFile && !strings.HasPrefix(argv[i], "!") { // rg -g '!*.env' leaves files out
 				c.paths = append(c.paths, c.argv[i])
 			}
 		}
