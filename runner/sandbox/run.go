@@ -7,12 +7,17 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"holdfast/actor/errs"
 )
 
 // MaxOutput is how many bytes of each stream Run keeps.
 const MaxOutput = 1 << 20
+
+// Linger is how long output is still read once a command has ended. All that it wrote is in the pipe by then, 64 KiB at
+// most. The pipe itself may stay open for ever: without a sandbox a program that escaped holds it.
+const Linger = time.Second
 
 // Run runs a command to its end and returns its standard output, also when it failed. The error then carries the end
 // of standard error.
@@ -22,6 +27,7 @@ func Run(ctx context.Context, s Sandbox, c Command) ([]byte, error) {
 		return nil, err
 	}
 	if err := stderr.open(&c.Stderr); err != nil {
+		c.Stdout.Close()
 		stdout.close()
 		return nil, err
 	}
@@ -77,7 +83,9 @@ func (c *capture) open(w **os.File) (err error) {
 	return nil
 }
 
+// close is for a command that has ended.
 func (c *capture) close() {
+	_ = c.r.SetReadDeadline(time.Now().Add(Linger)) // every pipe has one
 	<-c.done
 	c.r.Close()
 }

@@ -102,6 +102,7 @@ func (w *work) execute(ctx context.Context, limit time.Duration, c sandbox.Comma
 		w.follow(r, &out)
 	}()
 	exit, err := p.Wait()
+	_ = r.SetReadDeadline(time.Now().Add(sandbox.Linger)) // every pipe has one
 	<-copied
 	if err != nil {
 		return protocol.Result{}, fmt.Errorf("%w: %s", err, cut(out.text(), 500))

@@ -11,8 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"holdfast/actor/frame"
 	"holdfast/runner/protocol"
+	"holdfast/runner/sandbox"
 )
 
 func TestBash(t *testing.T) {
@@ -56,6 +59,32 @@ func TestBashCancel(t *testing.T) {
 	if r.Status != frame.StatusKilled || !strings.Contains(r.Summary, "begun\n[killed: the call was cancelled") {
 		t.Fatalf("%+v", r)
 	}
+}
+
+// A process that escaped and keeps the output open does not keep its call from ending: it is in no group of the call's,
+// does not carry its mark, and holds on until nobody holds the FIFO "hold".
+func TestBashEndsWithItsCommand(t *testing.T) {
+	d := newDesk(t)
+	box, err := sandbox.NewNone(sandbox.Config{Data: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.set, err = New(Options{Sandbox: box}); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(filepath.Join(d.dir, "hold"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hold, err := os.OpenFile(filepath.Join(d.dir, "hold"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patience := time.AfterFunc(10*time.Second, func() { hold.Close() })
+	d.expect("bash", m{"command": `mkfifo up; env -i setsid /bin/bash -c 'exec 3<hold; echo >up; read -u 3' & read <up; echo begun`}, "ok", "begun\n[exit code 0, ")
+	if !patience.Stop() {
+		t.Error("it waited for the process that escaped")
+	}
+	hold.Close()
 }
 
 func TestBashLongOutput(t *testing.T) {
