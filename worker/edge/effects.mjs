@@ -7,12 +7,13 @@ import * as http from "./http.mjs";
 import * as rig from "./rig.mjs";
 import * as sockets from "./sockets.mjs";
 
-// Waits in ms before an outcome that was not committed is handed over again. Later the claim's lease decides.
-const AGAIN = [1000, 5000, 20000];
+// What another actor or this one did not commit is handed over again after 1 s, then twice as long each time, at most 30 s,
+// for as long as this object lives. Its successor's start takes care of what has a row.
+const FIRST_WAIT = 1_000;
+const LONGEST_WAIT = 30_000;
 
-// A message to another actor is repeated at this pace, in ms, and given up after as many tries: its row is then due again.
-const ACTOR_PACE = 1000;
-const ACTOR_TRIES = 30;
+// UNAVAILABLE is the status of a failure that passes (actor/errs).
+const UNAVAILABLE = 503;
 
 // perform does an effect of actor once held, if it is anything, is done. landed is called when the effect is over, before
 // its outcome is handed back. It never throws.
@@ -64,26 +65,29 @@ async function request(actor, effect) {
 
 const absent = (raw) => (raw === "null" ? undefined : raw);
 
-// tell delivers a message to another actor until that committed it.
+// tell delivers a message to another actor until that committed it. A report to the application directory has no row here
+// that would be due again: given up, it would be told only when Discord tells this workspace to stop once more.
 async function tell(actor, { id, actor: to, raw }) {
   if (stub(actor.env, to) === null) return { kind: "refused", detail: "no such actor" };
   // The epoch is no part of the id: a new owner that sends the same row again means the same message.
   const data = `{"id":${JSON.stringify(`${actor.name}#${id}`)},"from":${JSON.stringify(actor.name)},"data":${raw.data ?? "null"}}`;
-  for (let i = 0; i < ACTOR_TRIES; i++) {
-    const { committed } = await send(actor.env, to, "actor", data);
-    if (committed) return { kind: "response", status: 200 };
-    await scheduler.wait(ACTOR_PACE);
-  }
-  return { kind: "network", detail: "the other actor does not answer" };
+  await untilCommitted(() => send(actor.env, to, "actor", data));
+  return { kind: "response", status: 200 };
 }
 
-// hand gives an event to the actor until it commits it or refuses it, and says whether it did.
+// hand gives an event to the actor until it commits it, or has a reason against it that does not pass, and says whether
+// it did.
 async function hand(actor, type, data) {
   const id = randomHex(8);
-  for (const wait of [...AGAIN, 0]) {
-    const { committed, status } = actor.run(type, data, { id });
-    if (committed) return true;
-    if (status < 500 || wait === 0) return false;
+  const { committed } = await untilCommitted(() => actor.run(type, data, { id }), (answer) => answer.status !== UNAVAILABLE);
+  return committed;
+}
+
+// untilCommitted makes an attempt until its answer is committed or over, and gives that answer.
+async function untilCommitted(attempt, over = () => false) {
+  for (let wait = FIRST_WAIT; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
+    const answer = await attempt();
+    if (answer.committed || over(answer)) return answer;
     await scheduler.wait(wait);
   }
 }
