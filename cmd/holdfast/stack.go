@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,7 @@ type stack struct {
 	edge               atomic.Pointer[http.Handler] // of the host that answers; nil while it starts again
 	playground         *playground.Server
 	runner             func(context.Context) error // ends it
+	drain              time.Duration               // as long as each of runner and host is waited for; 0: drainTimeout
 
 	hostMu   sync.Mutex // held while the host is replaced or stopped
 	host     *host.Host
@@ -159,18 +161,18 @@ func (s *stack) introduce(ctx context.Context) error {
 }
 
 // stop ends the parts in the order that loses nothing: first who brings new work, then the edge, which may still need
-// Discord and the model for what is in flight, then those. A second signal ends the process at once.
+// Discord and the model for what is in flight, then those. A second signal ends the process at once. Each has its own time:
+// a tool that runs on takes none of the edge's, in which a model's answer may still come.
 func (s *stack) stop(ctx context.Context) (err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
-	defer cancel()
+	ctx = context.WithoutCancel(ctx)
 	s.hostMu.Lock()
 	defer s.hostMu.Unlock()
 	s.stopping = true
 	if s.runner != nil {
-		err = errors.Join(err, s.runner(ctx))
+		err = errors.Join(err, s.within(ctx, s.runner))
 	}
 	if s.host != nil {
-		err = errors.Join(err, s.host.Drain(ctx))
+		err = errors.Join(err, s.within(ctx, s.host.Drain))
 	}
 	for _, part := range []*server{s.front, s.site, s.agent} {
 		if part != nil {
@@ -184,7 +186,14 @@ func (s *stack) stop(ctx context.Context) (err error) {
 		err = errors.Join(err, s.host.Close())
 	}
 	if s.engine != nil {
-		err = errors.Join(err, s.engine.Close(ctx))
+		err = errors.Join(err, s.within(ctx, s.engine.Close))
 	}
 	return err
+}
+
+// within gives a part its time to end.
+func (s *stack) within(ctx context.Context, end func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.drain, drainTimeout))
+	defer cancel()
+	return end(ctx)
 }
