@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast/actor/frame"
 	"holdfast/actor/store"
 )
 
@@ -268,6 +269,28 @@ func TestF35_AResultThatFailsEachTimeIsForgotten(t *testing.T) {
 	w.run(3_600_000)
 	w.want("journal", fmt.Sprint(len(w.runner.journal)), "0")
 	w.want("runs", fmt.Sprint(w.runner.runs["bash"]), "1")
+	w.want("call", w.one(`SELECT state FROM task WHERE kind = 'tool'`), stateInterrupted)
+	w.want("state", w.states(), "done")
+}
+
+// A journal on which the core fails each time does not keep its runner away.
+func TestF35_ARunnerIsAdmittedWhateverItsJournalDoes(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	w.operator(OpConfig, Settings{Policy: json.RawMessage(askPolicy)})
+	w.runner.hold = true
+	w.model = toolThenSay("bash", `{"command":"make"}`)
+	w.ask("1300000000000001001", "build it")
+	w.run(5_000)
+	w.runner.journal[2] = frame.JournalEntry{Task: 2, Epoch: 1, State: frame.StateFinished}
+	w.disconnect()
+	w.poison = func(sql string, args []any) bool { return strings.HasPrefix(sql, "UPDATE task SET lease_expires") }
+	w.connect()
+	w.poison = nil
+	w.want("the lease", fmt.Sprint(w.one(`SELECT json_extract(body, '$.socket') FROM document WHERE name = 'runner'`) != ""), "true")
+	w.run(5_000)
+	w.want("journal", fmt.Sprint(len(w.runner.journal)), "0")
+	w.run(3_600_000)
 	w.want("call", w.one(`SELECT state FROM task WHERE kind = 'tool'`), stateInterrupted)
 	w.want("state", w.states(), "done")
 }

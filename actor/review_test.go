@@ -100,32 +100,6 @@ func TestF36_WhatIsQueuedWaitsForTheReleaseToo(t *testing.T) {
 	p.want("states", p.one(`SELECT group_concat(state ORDER BY id) FROM submission`), "unanswered,done,done")
 }
 
-// A message that came after the backup: answered then, it is never answered again; otherwise once, when released.
-func TestF36_MessagesNewerThanTheBackup(t *testing.T) {
-	const first, second = "1300000000000001013", "1300000000000001014"
-	p := newPast(t)
-	p.backup()
-	p.say(first, channelID, "<@"+appID+"> what changed?", appID)
-	p.rest()
-	answers := p.messages()
-	p.restore()
-	for _, id := range []string{first, second} { // the backfill brings both
-		r := p.say(id, channelID, "<@"+appID+"> what changed?", appID)
-		p.want("status", r.Status, StatusCommitted)
-		p.want("again", p.say(id, channelID, "<@"+appID+"> what changed?", appID).Status, StatusDuplicate)
-	}
-	p.rest()
-	p.want("verdicts", p.verdicts(), "answered absent")
-	p.want("messages", p.messages(), answers)
-	p.mustDecide("", decideContinue)
-	p.rest()
-	p.want("the first", fmt.Sprint(len(p.discord.in(first))), "1")
-	p.want("the second", fmt.Sprint(len(p.discord.in(second))), "1")
-	for _, id := range []string{first, second} {
-		p.want("afterwards", p.say(id, channelID, "<@"+appID+"> what changed?", appID).Status, StatusDuplicate)
-	}
-}
-
 // A message that still shows a running turn, and an answer behind it: the turn is over, and only a person can say how.
 func TestF36_AnAnswerThatWasSentAnew(t *testing.T) {
 	const id = "1300000000000001013"
@@ -229,36 +203,6 @@ func TestF36_AConversationThatWasTakenElsewhere(t *testing.T) {
 	if shown := p.discord.all(); strings.Count(shown, "I heard you.") != 2 {
 		t.Errorf("%s messages before the restore, now: %s", messages, shown)
 	}
-}
-
-func TestF36_LateMessagesAreLookedUpAfterTheReleaseToo(t *testing.T) {
-	const answered, unanswered = "1300000000000001013", "1300000000000001014"
-	p := newPast(t)
-	p.backup()
-	p.say(answered, channelID, "<@"+appID+"> one", appID)
-	p.rest()
-	p.restore()
-	p.mustDecide("", decideContinue)
-	for _, id := range []string{answered, unanswered} {
-		p.want("status", p.say(id, channelID, "<@"+appID+"> one", appID).Status, StatusCommitted)
-	}
-	p.rest()
-	p.want("verdicts", p.verdicts(), "answered continued")
-	p.want("answers", fmt.Sprint(len(p.discord.in(answered)), len(p.discord.in(unanswered))), "1 1")
-	restored := parseInt(p.one(`SELECT value FROM meta WHERE key = 'incarnation'`)) * 1000
-	for _, c := range []struct {
-		name, at string
-		verdicts string
-	}{
-		{"close to the restore, by clocks that differ", snowflake(restored + maxSkew - 1), "answered continued unknown"},
-		{"new", snowflake(restored + maxSkew), "answered continued unknown"},
-	} {
-		p.say(c.at, channelID, "<@"+appID+"> new", appID)
-		p.want(c.name, p.verdicts(), c.verdicts)
-	}
-	p.rest()
-	p.want("verdicts", p.verdicts(), "answered continued continued")
-	p.want("all but the answered one", p.one(`SELECT count(*) FROM submission WHERE state = 'done'`), "4")
 }
 
 func TestF36_DiscordCannotTell(t *testing.T) {
@@ -435,24 +379,6 @@ func TestF36_PeopleAreToldAndOldButtonsAreVoid(t *testing.T) {
 	if !strings.Contains(string(p.reply.Body), "void") {
 		t.Errorf("an old button: %s", p.reply.Body)
 	}
-}
-
-func TestF36_AMessageUnderReviewCanBeChangedAndWithdrawn(t *testing.T) {
-	const kept, gone = "1300000000000001013", "1300000000000001014"
-	p := newPast(t)
-	p.backup()
-	p.restore()
-	for _, id := range []string{kept, gone} {
-		p.say(id, channelID, "<@"+appID+"> one", appID)
-	}
-	place := Place{Guild: guildID, Channel: channelID}
-	p.must(EventGateway, GatewayEvent{ID: "s:1", Type: "MESSAGE_DELETE", Place: place, Message: gone})
-	p.must(EventGateway, GatewayEvent{ID: "s:2", Type: "MESSAGE_UPDATE", Place: place, Message: kept, Content: "<@" + appID + "> two"})
-	p.rest()
-	p.mustDecide("", decideContinue)
-	p.rest()
-	p.want("kept", p.one(`SELECT content || state FROM submission WHERE key = ?`, kept), "twodone")
-	p.want("gone", p.one(`SELECT state || ' ' || reason FROM submission WHERE key = ?`, gone), "unanswered withdrawn")
 }
 
 func TestPeekReadsAndWritesNothing(t *testing.T) {

@@ -42,7 +42,7 @@ func (w *work) adoptAnswered(item reviewItem, m shownMessage) {
 		w.settlePlace(&c, place)
 	}
 	id := w.tombstone(item, c.ID, "done", "")
-	if id == 0 {
+	if id == 0 || w.liveTurn(c.ID) != 0 { // between the steps of a turn it would read as if it were asked now
 		return
 	}
 	w.append(c.ID, 0, 0, entryUser, userEntry{Submission: id, Author: g.Author.ID, Name: g.Author.Name, Text: strings.TrimSpace(mention.ReplaceAllString(g.Content, ""))})

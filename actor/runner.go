@@ -89,10 +89,15 @@ func (w *work) runnerMessage(in RunnerMessage) error {
 	return nil
 }
 
-// rejectFrame lets the runner forget a result on which the core fails each time. Its call ends when its lease does.
+// rejectFrame lets the runner forget a result on which the core fails each time: its call ends when its lease does. A hello
+// is taken without a look at its journal.
 func (w *work) rejectFrame(in RunnerMessage) {
 	var f frame.Frame
-	if json.Unmarshal(in.Frame, &f) == nil && f.Type == frame.TypeResult && w.runner().Socket == in.Socket {
+	switch {
+	case json.Unmarshal(in.Frame, &f) != nil:
+	case f.Type == frame.TypeHello:
+		w.hello(in.Socket, f)
+	case f.Type == frame.TypeResult && w.runner().Socket == in.Socket:
 		w.ackRunner(f)
 	}
 }
@@ -115,8 +120,22 @@ func (w *work) hello(socket string, f frame.Frame) {
 	w.event("runner.connected", 0, f.Runner, f.Sandbox)
 	w.send(socket, "", frame.Frame{Type: frame.TypeWelcome, Lease: toolLease, Policy: json.RawMessage(w.settings().policyJSON()), PolicyVersion: w.settings().PolicyVersion})
 	w.send(socket, "", frame.Frame{Type: frame.TypeAskFacts})
-	w.reconcile(f)
+	if w.ev.Attempt < 4 {
+		w.reconcile(f)
+	} else {
+		w.forget(f)
+	}
 	w.wakeTools()
+}
+
+// forget is for a journal that the core fails on each time: its runner is admitted all the same, and what it has finished
+// ends with its lease.
+func (w *work) forget(f frame.Frame) {
+	for _, e := range f.Journal {
+		if e.State == frame.StateFinished {
+			w.ackRunner(frame.Frame{Task: e.Task, Epoch: e.Epoch})
+		}
+	}
 }
 
 // reconcile reads the journal: a call it does not know never started; one that was started and is no longer known
