@@ -123,7 +123,8 @@ func notWhole(err error) error {
 	return errs.Wrap(errs.Invalid, err, "This is no whole backup of Holdfast.")
 }
 
-// readManifest reads the manifest and compares it with the files that came before it.
+// readManifest reads the manifest and compares it with the files that came before it, by name, of which it leaves none:
+// whoever reads a manifest afterwards opens what it names.
 func readManifest(r io.Reader, found map[string]string) (*Manifest, error) {
 	raw, err := io.ReadAll(io.LimitReader(r, maxManifest+1))
 	if err != nil {
@@ -136,13 +137,15 @@ func readManifest(r io.Reader, found map[string]string) (*Manifest, error) {
 	if m.Format != archiveFormat {
 		return nil, errs.New(errs.Invalid, "The backup has format %d, this program knows %d.", m.Format, archiveFormat).WithHint("Run a newer holdfast.")
 	}
-	if len(m.Files) != len(found) {
-		return nil, notWhole(fmt.Errorf("%d files, and a manifest of %d", len(found), len(m.Files)))
-	}
 	for _, f := range m.Files {
-		if found[f.Name] != f.SHA256 {
-			return nil, notWhole(fmt.Errorf("%s is not what the manifest says", f.Name))
+		sum, there := found[f.Name]
+		if !there || !isArchived(f.Name) || sum != f.SHA256 {
+			return nil, notWhole(fmt.Errorf("%.200q is not what the manifest says", f.Name))
 		}
+		delete(found, f.Name) // each is named once
+	}
+	for name := range found {
+		return nil, notWhole(fmt.Errorf("the manifest does not name %s", name))
 	}
 	return m, nil
 }

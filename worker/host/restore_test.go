@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -139,6 +140,64 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
+// A manifest is as untrusted as the rest: it names each file that came, once, and none that did not. Whatever it says,
+// nothing outside the directory is touched, and no workspace starts without its review.
+func TestRestoreBelievesNoManifest(t *testing.T) {
+	c := newTown(t)
+	s := c.real("")
+	s.configure("a")
+	s.configure("b")
+	good := s.backup()
+	base := t.TempDir()
+	beside := filepath.Join(base, "beside", actorsDir, fileName(realWS)) // of another edge, which is stopped
+	if err := os.Rename(restored(t, good, RestoreOptions{}), filepath.Join(base, "beside")); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(beside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(files []ArchiveFile) []ArchiveFile{
+		"a file outside in place of one": func(files []ArchiveFile) []ArchiveFile {
+			files[0] = ArchiveFile{Name: "../../beside/actors/" + fileName(realWS)}
+			return files
+		},
+		"a file that did not come": func(files []ArchiveFile) []ArchiveFile {
+			files[0] = ArchiveFile{Name: "actors/application.db"}
+			return files
+		},
+		"a file twice in place of another": func(files []ArchiveFile) []ArchiveFile {
+			files[0] = files[1]
+			return files
+		},
+		"a file twice":     func(files []ArchiveFile) []ArchiveFile { return append(files, files[0]) },
+		"a file less":      func(files []ArchiveFile) []ArchiveFile { return files[1:] },
+		"another checksum": func(files []ArchiveFile) []ArchiveFile { files[0].SHA256 = files[1].SHA256; return files },
+	} {
+		headers, bodies := entries(t, good)
+		var m Manifest
+		last := len(bodies) - 1
+		if err := json.Unmarshal(bodies[last], &m); err != nil || len(m.Files) < 3 {
+			t.Fatal(err, m.Files)
+		}
+		m.Files = change(m.Files)
+		if bodies[last], err = json.Marshal(m); err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(base, "to")
+		_, err := Restore(bytes.NewReader(pack(t, headers, bodies)), RestoreOptions{Data: dir, Now: time.Now()})
+		if err == nil || !strings.Contains(err.Error(), "no whole backup") {
+			t.Errorf("%s: %v, want a refusal", name, err)
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		if now, err := os.ReadFile(beside); err != nil || !bytes.Equal(now, before) {
+			t.Errorf("%s: the other directory was changed (%v)", name, err)
+		}
+	}
+}
+
 func TestRestoreNeedsTheKey(t *testing.T) {
 	key, other := bytes.Repeat([]byte{3}, sqlite.KeySize), bytes.Repeat([]byte{4}, sqlite.KeySize)
 	s := open(t, "", func(o *Options) { o.Key = key })
@@ -172,6 +231,7 @@ func FuzzReadBackup(f *testing.F) {
 	}
 	f.Add(out.Bytes())
 	f.Add(out.Bytes()[:700])
+	f.Add(bytes.Replace(out.Bytes(), []byte(`"name": "actors/application.db"`), []byte(`"name": "actors/workspace_1_a.db"`), 1)) // checksums are alike
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		seen := map[string]bool{}
 		m, err := ReadBackup(bytes.NewReader(raw), func(name string, r io.Reader) error {
@@ -181,9 +241,18 @@ func FuzzReadBackup(f *testing.F) {
 			seen[name] = true
 			return nil
 		})
-		// The law: what is taken for whole says of every file what it is.
-		if err == nil && len(m.Files) != len(seen) {
-			t.Fatalf("%d files in the manifest of %d", len(m.Files), len(seen))
+		if err != nil {
+			return
+		}
+		// The law: what is taken for whole says of every file what it is, and speaks of no other.
+		for _, f := range m.Files {
+			if !seen[f.Name] {
+				t.Fatalf("the manifest names %q, which is not there or was named before", f.Name)
+			}
+			delete(seen, f.Name)
+		}
+		if len(seen) > 0 {
+			t.Fatalf("the manifest leaves out %v", seen)
 		}
 	})
 }
