@@ -209,14 +209,15 @@ func joinNotices(a, b string) string {
 }
 
 // touchCard asks for an edit of the anchor, at most one a second; it shows the newest state whenever it is sent.
-func (w *work) touchCard(turn int64) { w.touch(`turn = ? AND kind = 'edit'`, turn, false) }
+func (w *work) touchCard(turn int64) { w.touch(turn, deliverEdit, 0, false) }
 
-func (w *work) touch(where string, id int64, final bool) {
+// touch asks for an edit of a turn's message of a kind, or of the one of a task.
+func (w *work) touch(turn int64, kind string, task int64, final bool) {
 	w.tx.Exec(`UPDATE delivery SET final = max(final, ?1),
 		due = CASE WHEN state IN ('confirmed','pending') THEN max(?2, sent + ?3) ELSE due END,
 		dirty = CASE WHEN state IN ('sending','unknown') THEN 1 ELSE dirty END,
 		state = CASE WHEN state = 'confirmed' THEN 'pending' ELSE state END
-		WHERE state <> 'failed' AND `+strings.ReplaceAll(where, "?", "?4"), final, w.now, editPace, id)
+		WHERE state <> 'failed' AND turn = ?4 AND kind = ?5 AND (?6 = 0 OR task = ?6)`, final, w.now, editPace, turn, kind, task)
 }
 
 // deliverAnswer asks for the one final edit, and for the messages that hold what does not fit into it. A turn whose
@@ -228,7 +229,7 @@ func (w *work) deliverAnswer(t turn, reason string) {
 	if reason == reasonWithdrawn || reason == reasonUndeliverable {
 		return
 	}
-	w.touch(`turn = ? AND kind = 'edit'`, t.ID, true)
+	w.touch(t.ID, deliverEdit, 0, true)
 	if edit, ok := w.deliveryOf(t.ID, deliverEdit); ok && edit.State == "failed" { // the anchor was lost before the end
 		w.sendFinalAnew(edit, "")
 	}
@@ -286,7 +287,7 @@ func (w *work) touchApprovalCard(t task) {
 	if mutant("a decided card is not edited") {
 		return
 	}
-	w.touch(`task = ? AND kind = 'card_edit'`, t.ID, false)
+	w.touch(t.Turn, deliverCardEdit, t.ID, false)
 }
 
 // decisionOf is the policy's decision of a call, for /why and the details.

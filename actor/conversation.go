@@ -62,7 +62,7 @@ func (w *work) attach(c *conversation, thread string) {
 func (w *work) settlePlace(c *conversation, place string) {
 	c.Place = place
 	w.tx.Exec(`UPDATE conversation SET place = ? WHERE id = ?`, place, c.ID)
-	w.tx.Exec(`UPDATE delivery SET due = ? WHERE conversation = ? AND channel IS NULL AND state = 'pending'`, w.now, c.ID)
+	w.tx.Exec(`UPDATE delivery SET due = ? WHERE due IS NOT NULL AND conversation = ? AND channel IS NULL AND state = 'pending'`, w.now, c.ID)
 }
 
 // threadGone moves a conversation out of a deleted thread into the channel it was begun in (F28).
@@ -77,7 +77,7 @@ func (w *work) threadGone(thread string) {
 	}
 	w.settlePlace(&c, c.Channel)
 	w.event("thread.deleted", 0, thread, "")
-	for _, row := range w.tx.Rows(`SELECT id, turn FROM task WHERE conversation = ? AND kind = 'approval' AND due IS NOT NULL ORDER BY id`, c.ID) {
+	for _, row := range w.tx.Rows(`SELECT id, turn FROM task INDEXED BY task_due WHERE due IS NOT NULL AND conversation = ? AND kind = 'approval' ORDER BY id`, c.ID) {
 		w.newDelivery(delivery{Kind: deliverCard, Op: opCreate, Conversation: c.ID, Turn: row.Int(1), Task: row.Int(0)}) // its card went with the thread
 		w.touchCard(row.Int(1))
 	}

@@ -154,9 +154,9 @@ func (w *work) takeOver() {
 		return
 	}
 	w.tx.Exec(`UPDATE turn SET restarts = restarts + 1 WHERE ended_wall IS NULL AND (
-		id IN (SELECT turn FROM task WHERE state = 'running')
-		OR id IN (SELECT turn FROM delivery WHERE state = 'sending' AND turn IS NOT NULL))`)
-	for _, row := range w.tx.Rows(`SELECT `+taskColumns+` FROM task WHERE kind = 'generation' AND state = 'running' AND owner <> ? ORDER BY id`, w.ev.Owner) {
+		id IN (SELECT turn FROM task WHERE due IS NOT NULL AND state = 'running')
+		OR id IN (SELECT turn FROM delivery WHERE due IS NOT NULL AND state = 'sending' AND turn IS NOT NULL))`)
+	for _, row := range w.tx.Rows(`SELECT `+taskColumns+` FROM task INDEXED BY task_due WHERE due IS NOT NULL AND kind = 'generation' AND state = 'running' AND owner <> ? ORDER BY id`, w.ev.Owner) {
 		if !mutant("an orphan is not taken back") {
 			w.orphanGeneration(scanTask(row))
 		}
@@ -164,7 +164,7 @@ func (w *work) takeOver() {
 	if !mutant("a booking is forgotten") {
 		w.settleLost(`1`) // calls whose turn was stopped, too: nobody will tell any more
 	}
-	w.tx.Exec(`UPDATE delivery SET state = 'unknown', uncertain = max(uncertain, 1), due = ?, owner = '' WHERE state = 'sending' AND owner <> ?`, w.now, w.ev.Owner)
+	w.tx.Exec(`UPDATE delivery SET state = 'unknown', uncertain = max(uncertain, 1), due = ?, owner = '' WHERE due IS NOT NULL AND state = 'sending' AND owner <> ?`, w.now, w.ev.Owner)
 	if mutant("a restart forgets what is unknown") {
 		w.tx.Exec(`UPDATE delivery SET state = 'pending', uncertain = 0, first = NULL WHERE state = 'unknown'`)
 	}

@@ -104,7 +104,7 @@ func (w *work) emptyMessage(g GatewayEvent, c conversation) (status, reason stri
 // sayFull refuses politely, once a minute, what a full conversation does not take (spec 6.3).
 func (w *work) sayFull(c conversation) {
 	text := fmt.Sprintf("%d messages wait here already, so I did not take what came after them. Send it again when I have caught up.", maxQueued)
-	if _, said := w.tx.Row(`SELECT 1 FROM delivery WHERE kind = 'note' AND conversation = ? AND body = ? AND created_wall > ? LIMIT 1`, c.ID, text, w.wall-60_000); !said {
+	if _, said := w.tx.Row(`SELECT 1 FROM delivery WHERE id > (SELECT max(id) FROM delivery) - 200 AND kind = 'note' AND conversation = ? AND body = ? AND created_wall > ? LIMIT 1`, c.ID, text, w.wall-60_000); !said {
 		w.newDelivery(delivery{Kind: deliverNote, Op: opCreate, Conversation: c.ID, Body: text})
 	}
 }

@@ -196,7 +196,11 @@ func (w *work) eventsOp(a listArgs) error {
 	}
 	events := []JobEvent{}
 	last := parseInt(a.afterText())
-	for _, r := range w.tx.Rows(`SELECT id, name, turn, ref, detail, created_wall FROM event WHERE id > ?1 AND (?2 = 0 OR turn = ?2) ORDER BY id LIMIT ?3`, last, turn, a.limit()) {
+	where := `? = 0`
+	if turn != 0 {
+		where = `turn = ?`
+	}
+	for _, r := range w.tx.Rows(`SELECT id, name, turn, ref, detail, created_wall FROM event WHERE id > ? AND `+where+` ORDER BY id LIMIT ?`, last, turn, a.limit()) {
 		e := JobEvent{ID: r.Int(0), Name: r.Str(1), Ref: r.Str(3), Detail: r.Str(4), At: r.Int(5)}
 		if !r.Null(2) {
 			e.Job = jobName(r.Int(2))
@@ -209,8 +213,9 @@ func (w *work) eventsOp(a listArgs) error {
 }
 
 func (w *work) statusOp() error {
-	row, _ := w.tx.Row(`SELECT count(*) FILTER (WHERE state = 'queued'), count(*) FILTER (WHERE state = 'placed'),
-		min(created_wall) FILTER (WHERE state IN ('queued','placed')) FROM submission`)
+	row, _ := w.tx.Row(`SELECT count(*) FILTER (WHERE state = 'queued'), count(*) FILTER (WHERE state = 'placed'), min(created_wall) FROM (
+		SELECT state, created_wall FROM submission WHERE state = 'queued'
+		UNION ALL SELECT state, created_wall FROM submission WHERE state = 'placed' AND turn IN (SELECT id FROM turn WHERE ended_wall IS NULL))`)
 	r := w.runner()
 	w.answer(200, map[string]any{
 		"workspace": w.guild + "/" + w.name, "now": w.wall, "incarnation": parseInt(w.meta["incarnation"]),

@@ -146,7 +146,7 @@ func (w *work) reconcile(f frame.Frame) {
 	for _, e := range f.Journal {
 		known[e.Task] = e
 	}
-	for _, row := range w.tx.Rows(`SELECT ` + taskColumns + ` FROM task WHERE kind = 'tool' AND state = 'running' ORDER BY id`) {
+	for _, row := range w.tx.Rows(`SELECT ` + taskColumns + ` FROM task INDEXED BY task_due WHERE due IS NOT NULL AND kind = 'tool' AND state = 'running' ORDER BY id`) {
 		t := scanTask(row)
 		e, listed := known[t.ID]
 		mine := listed && e.Epoch == t.Epoch && t.Owner == f.JournalID
@@ -178,7 +178,7 @@ func (w *work) neverStarted(t task) {
 
 // wakeTools lets calls that waited for a runner begin.
 func (w *work) wakeTools() {
-	w.tx.Exec(`UPDATE task SET due = ? WHERE kind = 'tool' AND state = 'ready'`, w.now)
+	w.tx.Exec(`UPDATE task SET due = ? WHERE due IS NOT NULL AND kind = 'tool' AND state = 'ready'`, w.now)
 }
 
 func (w *work) toolStarted(f frame.Frame, journal string) {

@@ -32,8 +32,7 @@ func (w *work) deliveryFailed(d delivery, why string) {
 
 // sendElsewhere makes a message again where its conversation goes on by now, if that is another place.
 func (w *work) sendElsewhere(d delivery) bool {
-	c, ok := w.conversation(d.Conversation)
-	if !ok || d.Op != opCreate || d.Channel == "" || c.Place == d.Channel {
+	if _, ok := w.conversation(d.Conversation); !ok || d.Op != opCreate || d.Channel == "" || w.placeFor(d) == d.Channel {
 		return false
 	}
 	w.newDelivery(delivery{Kind: d.Kind, Op: opCreate, Conversation: d.Conversation, Turn: d.Turn, Part: d.Part, Final: d.Final})

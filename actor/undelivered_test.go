@@ -152,3 +152,28 @@ func TestResumeThatFailsLeavesTheConversationSomewhere(t *testing.T) {
 	w.run(60_000)
 	w.want("place", w.one(`SELECT place FROM conversation`), channelID)
 }
+
+// An anchor that is refused where its conversation still has no place is not made there again and again.
+func TestF28_ARefusedAnchorIsNotMadeAgainInTheSamePlace(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		body   string
+	}{{403, `{"code":50013,"message":"Missing Permissions"}`}, {404, `{"code":10003,"message":"Unknown Channel"}`}} {
+		w := newWorld(t)
+		posts := 0
+		w.discord.fail = func(e Effect) (int, string, bool) {
+			if e.Method == "POST" {
+				posts++
+			}
+			return c.status, c.body, e.Method == "POST" && posts < 100
+		}
+		for i := range maxUserTurns + 1 { // the last one's anchor is made by bot token
+			w.ask(fmt.Sprint(1300000000000001001+i), "hello")
+		}
+		w.run(3_600_000)
+		if posts > 10 {
+			t.Errorf("%s: %d requests", c.body, posts)
+		}
+		w.want("the last one", w.one(`SELECT state || ' ' || reason FROM submission ORDER BY id DESC LIMIT 1`), "unanswered undeliverable")
+	}
+}

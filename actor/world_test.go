@@ -30,6 +30,8 @@ type world struct {
 	told     []string        // what was said to other actors
 	dropNext map[string]bool // effect points whose outcome gets lost
 	poison   poison          // on what the core traps, nil: nothing
+
+	measure func(event string, steps int) // is told what each event costs the database, nil: nobody
 }
 
 const (
@@ -100,7 +102,11 @@ func (w *world) event(kind string, data any) error {
 
 func (w *world) handle(ev Event) error {
 	w.t.Helper()
+	w.db.Steps()
 	out, rc := w.attempts(ev)
+	if w.measure != nil {
+		w.measure(ev.Type, w.db.Steps())
+	}
 	if rc != 0 {
 		return fmt.Errorf("%s", out)
 	}
