@@ -189,7 +189,7 @@ func (w *work) reviewAnswered(item reviewItem, body []byte) {
 		if ours.ID != "" && verdict == verdictAnswered {
 			ended = true // an answer behind it: its turn is over, whatever it shows
 		}
-		if ours.ID == "" && m.Metadata.ID == "" {
+		if ours.ID == "" && m.Metadata.ID == "" && !w.anotherTurns(item, m.ID) {
 			ours = m
 		}
 		if m.Metadata.ID == item.Key {
@@ -208,6 +208,13 @@ func (w *work) reviewAnswered(item reviewItem, body []byte) {
 	default:
 		w.notShownHere(item)
 	}
+}
+
+// anotherTurns says whether a message is known to belong to a turn, and not to the one that an input is placed in.
+func (w *work) anotherTurns(item reviewItem, message string) bool {
+	_, ok := w.tx.Row(`SELECT 1 FROM delivery WHERE message = ? AND channel = ? AND turn <> coalesce((SELECT turn FROM submission WHERE id = ?), 0) LIMIT 1`,
+		message, w.reviewPlace(item), item.Submission)
+	return ok
 }
 
 // anchorRead judges by the anchor. One that shows a turn that still ran is not the last word: where it could not be edited

@@ -109,3 +109,23 @@ func TestF36_AMessageUnderReviewCanBeChangedAndWithdrawn(t *testing.T) {
 	p.want("kept", p.one(`SELECT content || state FROM submission WHERE key = ?`, kept), "twodone")
 	p.want("gone", p.one(`SELECT state || ' ' || reason FROM submission WHERE key = ?`, gone), "unanswered withdrawn")
 }
+
+// A message that came late stands before another's answer. That answer is not taken for its own.
+func TestF36_AnothersAnswerIsNotTakenForOnesOwn(t *testing.T) {
+	const thread = "1300000000000001013"
+	p := newPast(t)
+	p.say(thread, channelID, "<@"+appID+"> hi", appID)
+	p.rest()
+	p.say("1300000000000002002", thread, "the second")
+	p.rest()
+	p.say("1300000000000002001", thread, "the first, and late")
+	p.runUntil(PointAck)
+	p.backup()
+	p.restore()
+	p.rest()
+	p.want("verdict", p.verdicts(), verdictAbsent)
+	p.mustDecide("", decideContinue)
+	p.rest()
+	p.want("answers", fmt.Sprint(len(p.discord.in(thread))), "3")
+	p.want("state", p.one(`SELECT state FROM submission ORDER BY id DESC LIMIT 1`), "done")
+}
