@@ -8,7 +8,7 @@ import { COMMIT } from "./core.mjs";
 import { core } from "./instance.mjs";
 import { deployment, hex, randomHex } from "./config.mjs";
 import { execute } from "./sql.mjs";
-import { failure, fault, refusal, reply, unavailable } from "./answer.mjs";
+import { absent, failure, fault, refusal, reply, unavailable } from "./answer.mjs";
 import { MAX_EVENT, envelope, parseResult } from "./event.mjs";
 import { perform } from "./effects.mjs";
 import { Pace, draw } from "./pace.mjs";
@@ -30,6 +30,9 @@ const UNWRITABLE = {
 
 // ROLLED_BACK leaves a transaction that must not be committed.
 const ROLLED_BACK = Symbol("rolled back");
+
+// The operator's ops that an actor begins with. A question makes none: who may read could otherwise store names without end.
+const makes = (data) => ["config", "bind"].includes(JSON.parse(data).op);
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -117,7 +120,11 @@ class Actor extends DurableObject {
 
   #run(type, data, options) {
     if (!this.#started) {
-      if (this.ctx.storage.kv.get("name") === undefined) this.ctx.storage.kv.put("name", this.name);
+      const { kv } = this.ctx.storage;
+      if (kv.get("name") === undefined) {
+        if (type === "operator" && !makes(data)) return absent();
+        kv.put("name", this.name);
+      }
       const start = this.#event("start", undefined, { full: true });
       if (!start.committed) return start;
       this.#started = true;

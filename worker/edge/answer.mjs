@@ -17,6 +17,11 @@ export function unavailable(message = "Not available at the moment.") {
   return failure("unavailable", message, "Try again; nothing was lost.");
 }
 
+// absent is the answer for a workspace that nobody made.
+export function absent() {
+  return failure("not_found", "There is no such workspace.", "An admin makes one with PUT …/config.");
+}
+
 // fault is the answer to a defect of ours, which is nobody else's business.
 export function fault() {
   return failure("internal", "Internal error.", "The operator's log has the details.");

@@ -29,6 +29,7 @@ const (
 
 func TestModeOne(t *testing.T) {
 	d := start(t, nil, nil)
+	d.make(home)
 	answers := func(n int) string { return delivery(toHome, fmt.Sprintf(reply200, n)) }
 	refuses := delivery(toHome, `{"v":1,"reply":{"status":409,"headers":{"X-Mine":"1","Content-Type":"text/plain"},"body":"no"}}`)
 	tests := []struct {
@@ -77,6 +78,7 @@ func (d *deployment) resolved() (n int, last string) {
 
 func TestResolve(t *testing.T) {
 	d := start(t, nil, nil)
+	d.make(home)
 	ask := func(id string) answer {
 		return d.verdict(`{"mode":"one","deliver":[` + delivery(fmt.Sprintf(toPlace, id), fmt.Sprintf(reply200, 7)) + `],"unbound":{"status":200,"body":{"unbound":true}}}`)
 	}
@@ -113,6 +115,9 @@ func TestResolve(t *testing.T) {
 
 func TestModeGateway(t *testing.T) {
 	d := start(t, nil, nil)
+	for _, name := range []string{home, "workspace:11/other", "workspace:11/third"} {
+		d.make(name)
+	}
 	d.bind(`{"v":1,"reply":{"status":404,"body":{}}}`)
 	committed := delivery(toHome, `{"v":1,"reply":{"status":200,"body":{"id":"e","status":"committed"}}}`)
 	a := d.verdict(`{"mode":"gateway","deliver":[` + strings.Join([]string{
@@ -138,6 +143,7 @@ func TestModeGateway(t *testing.T) {
 // F32: an actor that does not answer in time is answered for, and what it may still do is withdrawn.
 func TestF32_Late(t *testing.T) {
 	d := start(t, nil, nil)
+	d.make(home)
 	d.must(home, "seen", "null")
 	const late = `"late":{"status":200,"body":{"late":true}},"withdraw":"k1"}`
 	begin := time.Now()
@@ -307,6 +313,7 @@ func TestIncompleteConfigurationIsNotReady(t *testing.T) {
 // What is deployed has no rig: neither its paths nor its points.
 func TestProductionHasNoRig(t *testing.T) {
 	d := start(t, nil, nil)
+	d.make(home)
 	d.Kill()
 	d.options.Rig = false
 	d.options.Env["HOLDFAST_RIG_KILL"] = "before commit admit"

@@ -176,10 +176,24 @@ func (d *deployment) deliver(actor, kind, data string) answer {
 	return a
 }
 
-// op gives the test core a command.
+// op gives the test core a command, and makes the actor where there is none.
 func (d *deployment) op(actor, op, args string) answer {
 	d.t.Helper()
-	return d.deliver(actor, "operator", fmt.Sprintf(`{"op":%q,"args":%s}`, op, args))
+	data := fmt.Sprintf(`{"op":%q,"args":%s}`, op, args)
+	a := d.deliver(actor, "operator", data)
+	if a.Status == 404 && strings.Contains(a.Body, "PUT …/config") {
+		d.make(actor)
+		a = d.deliver(actor, "operator", data)
+	}
+	return a
+}
+
+// make begins an actor, as an admin's PUT …/config does.
+func (d *deployment) make(actor string) {
+	d.t.Helper()
+	if a := d.deliver(actor, "operator", `{"op":"config"}`); !a.Committed {
+		d.t.Fatalf("make %s: %d %s", actor, a.Status, a.Body)
+	}
 }
 
 // must gives the test core a command that succeeds, and its answer's body.

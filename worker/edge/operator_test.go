@@ -91,6 +91,27 @@ func TestOperatorLists(t *testing.T) {
 	}
 }
 
+// Who asks about an actor that nobody made is told so, and makes none.
+func TestAQuestionMakesNoActor(t *testing.T) {
+	d := start(t, nil, map[string]string{"HOLDFAST_DISCORD_ALLOWED_GUILDS": "11,22"})
+	d.with(operatorProgram)
+	for _, name := range []string{home, "directory:11"} {
+		for range 2 { // nor does the first question change the second one's answer
+			if a := d.deliver(name, "operator", `{"op":"seen"}`); a.Committed || a.Status != 404 || !strings.Contains(a.Body, "PUT …/config") {
+				t.Errorf("%s: %+v", name, a)
+			}
+		}
+		if n := len(d.tally(name).Events); n != 0 {
+			t.Errorf("%s has had %d kinds of events", name, n)
+		}
+	}
+	d.knows("22", `{"status":200,"body":{"workspaces":["zwei"]}}`)
+	a := d.request("GET", "/v1/workspaces", nil, reader()) // a guild without a directory has none
+	if a.Status != 200 || strings.TrimSpace(a.Body) != `{"workspaces":[{"guild":"22","workspace":"zwei"}]}` {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+}
+
 func TestOperatorRefuses(t *testing.T) {
 	d := start(t, nil, nil)
 	d.with(operatorProgram)

@@ -35,13 +35,13 @@ export async function resolve({ resolve: { place, id }, question }, env, afresh)
 }
 
 // workspaces is an answer whose body lists those of all guilds, as "<guild>/<workspace>"; or the answer of a directory
-// that does not know now.
+// that does not know now. A guild without a directory has none.
 export async function workspaces(env, guilds) {
   const data = '{"op":"workspaces","principal":{"name":"front","roles":["read"]}}';
   const answers = await Promise.all(guilds.map((guild) => send(env, `directory:${guild}`, "operator", data)));
-  const failed = answers.find((answer) => !ok(answer));
+  const failed = answers.find((answer) => !ok(answer) && answer.status !== 404);
   if (failed !== undefined) return failed;
-  const names = answers.flatMap(({ body }, i) => JSON.parse(body).workspaces.map((name) => `${guilds[i]}/${name}`));
+  const names = answers.flatMap(({ status, body }, i) => (status === 404 ? [] : JSON.parse(body).workspaces.map((name) => `${guilds[i]}/${name}`)));
   return { status: 200, headers: {}, body: JSON.stringify(names) };
 }
 

@@ -133,6 +133,9 @@ func (r *resident) settle(it *item, a answer) {
 
 // handle opens and starts the actor where needed, and runs the event.
 func (r *resident) handle(it *item) answer {
+	if r.asksNobody(it) {
+		return answer{err: errAbsent}
+	}
 	if err := r.open(); err != nil {
 		return answer{err: err}
 	}
