@@ -76,7 +76,7 @@ func (w *work) originalRejected(d delivery, o Outcome, a discordAnswer) {
 	if _, live := w.turn(d.Turn); !live {
 		return
 	}
-	w.setRemark(d.Turn, "Discord did not get my first answer")
+	w.addRemark(d.Turn, "Discord did not get my first answer")
 	w.newDelivery(delivery{Kind: deliverAnchor, Op: opCreate, Conversation: d.Conversation, Turn: d.Turn, Channel: d.Channel})
 }
 

@@ -188,8 +188,9 @@ func (w *work) remark(turn int64) string {
 	return row.Str(0)
 }
 
-func (w *work) setRemark(turn int64, text string) {
-	w.tx.Exec(`UPDATE turn SET remark = ? WHERE id = ?`, text, turn)
+// addRemark says one thing more about a turn, once.
+func (w *work) addRemark(turn int64, text string) {
+	w.tx.Exec(`UPDATE turn SET remark = iif(remark = '', ?1, remark || ' · ' || ?1) WHERE id = ?2 AND instr(remark, ?1) = 0`, text, turn)
 }
 
 // answerParts is an ended turn as messages: the anchor's last state, then what did not fit.
@@ -239,7 +240,7 @@ func (w *work) deliverAnswer(t turn, reason string) {
 }
 
 // editConfirmed ends an edit, or begins the next one when the state has moved on meanwhile. After a final edit with
-// an unknown one before it, a verifying edit follows: a late request may have overtaken it (F34).
+// an unknown one before it, verifying edits follow: a late request may have overtaken it (F34).
 func (w *work) editConfirmed(d delivery) {
 	_, live := w.turn(d.Turn)
 	if d.Final && !live && !d.Dirty {
@@ -254,8 +255,8 @@ func (w *work) editSettled(d delivery) {
 	switch {
 	case d.Dirty:
 		w.retryDelivery(d.ID, "pending", max(w.now, d.Sent+editPace), "")
-	case d.Uncertain && !d.Verifying && !mutant("no verifying edit") && (d.Final || d.Kind == deliverCardEdit):
-		w.tx.Exec(`UPDATE delivery SET uncertain = ? WHERE id = ?`, verifying, d.ID)
+	case d.Uncertain && !d.Verified && !mutant("no verifying edit") && (d.Final || d.Kind == deliverCardEdit):
+		w.tx.Exec(`UPDATE delivery SET uncertain = uncertain + 1 WHERE id = ?`, d.ID)
 		w.retryDelivery(d.ID, "pending", w.now+verifyAfter, "verifying")
 	default:
 		w.closeDelivery(d.ID, "confirmed", "")
@@ -268,7 +269,7 @@ func (w *work) sendFinalAnew(d delivery, why string) {
 	if why != "" {
 		w.closeDelivery(d.ID, "failed", why)
 	}
-	w.setRemark(d.Turn, "a new message, because the first one of this turn could not be edited any more")
+	w.addRemark(d.Turn, "a new message, because the first one of this turn could not be edited any more")
 	w.newDelivery(delivery{Kind: deliverFinal, Op: opCreate, Conversation: d.Conversation, Turn: d.Turn})
 }
 

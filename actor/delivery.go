@@ -62,12 +62,17 @@ type delivery struct {
 	First, Sent              int64 // times of the first and the last attempt; 0: none
 	Final, Dirty, Uncertain  bool
 	Verifying                bool   // its last state was shown; once more, because an earlier attempt may overtake it
+	Verified                 bool   // and that was shown as well
 	Floor                    string // the newest message known to be in the channel when it was first sent: a look-up begins there
 	Lookup                   string // what it does aside first: one of the asides, or where a look-up has got to; "": nothing
 }
 
-// verifying is the value of the column uncertain while the verifying edit is under way.
-const verifying = 2
+// Values of the column uncertain while a verifying edit is under way. There are two, verifyAfter apart: a clock that leaps
+// ahead makes one come too early, not both.
+const (
+	verifying = 2
+	verified  = 3 // once: the second one is under way
+)
 
 // doubt is the column uncertain.
 func (d delivery) doubt() int {
@@ -86,7 +91,7 @@ func scanDelivery(r store.Row) delivery {
 	return delivery{ID: r.Int(0), Kind: r.Str(1), Op: r.Str(2), Conversation: r.Int(3), Turn: r.Int(4), Task: r.Int(5),
 		Channel: r.Str(6), Message: r.Str(7), Token: r.Str(8), Body: r.Str(9), Part: r.Int(10), State: r.Str(11), Due: r.Int(12),
 		Owner: r.Str(13), Epoch: r.Int(14), Attempts: r.Int(15), First: r.Int(16), Sent: r.Int(17),
-		Final: r.Int(18) != 0, Dirty: r.Int(19) != 0, Uncertain: r.Int(20) != 0, Verifying: r.Int(20) == verifying, Lookup: r.Str(21), Floor: r.Str(22)}
+		Final: r.Int(18) != 0, Dirty: r.Int(19) != 0, Uncertain: r.Int(20) != 0, Verifying: r.Int(20) >= verifying, Verified: r.Int(20) == verified, Lookup: r.Str(21), Floor: r.Str(22)}
 }
 
 func (w *work) deliveryByID(id int64) (delivery, bool) {

@@ -70,7 +70,7 @@ func (w *work) anchorLost(d delivery) {
 // chunkLost says that an answer is not shown whole, where its reader sees it.
 func (w *work) chunkLost(d delivery) {
 	if !w.sendElsewhere(d) && !w.tellChannel(d, "has more to its answer") {
-		w.setRemark(d.Turn, "a part of this could not be posted: `holdfast job` shows all of it")
+		w.addRemark(d.Turn, "a part of this could not be posted: `holdfast job` shows all of it")
 		w.touchCard(d.Turn)
 	}
 	w.wakeChunks(d.Turn)
@@ -78,7 +78,7 @@ func (w *work) chunkLost(d delivery) {
 
 // cardLost says on the turn's anchor that an approval waits without its card.
 func (w *work) cardLost(d delivery) {
-	w.setRemark(d.Turn, "an approval card could not be posted here: decide with the CLI")
+	w.addRemark(d.Turn, "an approval card could not be posted here: decide with the CLI")
 	w.touchCard(d.Turn)
 }
 

@@ -98,7 +98,7 @@ func (s *space) checkWhole(turn int64, answer string) {
 			return
 		}
 	}
-	if s.one(`SELECT 1 FROM delivery WHERE turn = ?1 AND (kind = 'note' OR kind = 'chunk' AND state = 'unknown') UNION SELECT 1 FROM turn WHERE id = ?1 AND remark LIKE 'a part of this%'`, turn) == "" {
+	if s.one(`SELECT 1 FROM delivery WHERE turn = ?1 AND (kind = 'note' OR kind = 'chunk' AND state = 'unknown') UNION SELECT 1 FROM turn WHERE id = ?1 AND remark LIKE '%a part of this%'`, turn) == "" {
 		s.world.fail("invariant 1: the end of the answer of turn %d in %s is shown nowhere, and nobody is told; deliveries %s", turn, s.name,
 			s.one(`SELECT group_concat(id || ' ' || kind || ' ' || state || ' ' || coalesce(message, '-') || ' ' || reason) FROM delivery WHERE turn = ?`, turn))
 	}
