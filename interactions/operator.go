@@ -1,7 +1,6 @@
 package interactions
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -113,57 +112,6 @@ func (c *call) delivery(to, op string, args any) (Delivery, error) {
 	who := actor.Principal{Name: c.Caller.Subject, Roles: c.Caller.Roles}
 	data, err := json.Marshal(actor.Operator{Op: op, Principal: who, Args: raw})
 	return Delivery{Actor: to, Type: actor.EventOperator, Data: data}, err
-}
-
-// configure splits a PUT …/config: bindings are the directory's, everything else the workspace's own.
-func (c *call) configure() (Verdict, error) {
-	doc, bad := parse(c.body)
-	if bad != nil {
-		return malformed(bad), nil
-	}
-	if doc.kind() != object {
-		doc.fail("an object")
-	}
-	bindings := doc.field("bindings")
-	channels := bindings.ids()
-	if doc.doc.err != nil {
-		return malformed(doc.doc.err), nil
-	}
-	settings, err := settingsOf(c.body)
-	if err != nil {
-		return malformed(err), nil
-	}
-	v := Verdict{Mode: ModeOne}
-	if bindings.present() {
-		d, err := c.delivery("directory:"+c.guild, actor.OpBind, actor.BindArgs{Workspace: c.workspace, Channels: append([]string{}, channels...)})
-		if err != nil {
-			return Verdict{}, err
-		}
-		v.Deliver = append(v.Deliver, d)
-	}
-	d, fault := c.delivery("workspace:"+c.guild+"/"+c.workspace, actor.OpConfig, settings)
-	v.Deliver = append(v.Deliver, d)
-	return v, fault
-}
-
-// settingsOf gives what a configuration says beside its bindings. A misspelt key is an error, not a setting that
-// silently stays as it was.
-func settingsOf(body []byte) (map[string]json.RawMessage, *errs.Error) {
-	var known struct {
-		actor.Settings
-		Bindings json.RawMessage `json:"bindings"`
-	}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&known); err != nil {
-		return nil, errs.New(errs.Invalid, "The settings cannot be read: %s.", strings.TrimPrefix(err.Error(), "json: "))
-	}
-	var settings map[string]json.RawMessage
-	if err := json.Unmarshal(body, &settings); err != nil {
-		return nil, errs.New(errs.Invalid, "The body is not an object.")
-	}
-	delete(settings, "bindings")
-	return settings, nil
 }
 
 func nothing(*call) any { return struct{}{} }

@@ -1,6 +1,8 @@
 package interactions
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,12 +76,52 @@ func TestOperatorBindings(t *testing.T) {
 	if len(v.Deliver) != 2 {
 		t.Fatalf("verdict %+v", v)
 	}
-	bind, config := as[actor.Operator](t, v.Deliver[0].Data), as[actor.Operator](t, v.Deliver[1].Data)
-	if v.Deliver[0].Actor != "directory:"+testGuild || bind.Op != actor.OpBind || string(bind.Args) != `{"workspace":"platform","channels":["`+testChan+`"]}` {
+	// The workspace comes first, and answers: settings that it refuses bind nothing.
+	config, bind := as[actor.Operator](t, v.Deliver[0].Data), as[actor.Operator](t, v.Deliver[1].Data)
+	if v.Deliver[0].Quiet || !v.Deliver[1].Quiet {
+		t.Errorf("quiet: %t and %t", v.Deliver[0].Quiet, v.Deliver[1].Quiet)
+	}
+	if v.Deliver[1].Actor != "directory:"+testGuild || bind.Op != actor.OpBind || string(bind.Args) != `{"workspace":"platform","channels":["`+testChan+`"]}` {
 		t.Errorf("directory gets %s %s", bind.Op, bind.Args)
 	}
 	if config.Op != actor.OpConfig || string(config.Args) != `{"members":[],"policy":{"tool":{"*":"deny"}}}` {
 		t.Errorf("workspace gets %s %s", config.Op, config.Args)
+	}
+}
+
+// Names are exact, and what is refused says which one is wrong and what would be right.
+func TestConfigurationKeys(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"Bindings":["5"]}`:                            `expected no key \"Bindings\", but policy,`,
+		`{"model":"m","MODEL":"n"}`:                     `no key \"MODEL\"`,
+		`{"members":[{"user":"5"},{"User":"6"}]}`:       `members[1]: expected no key \"User\", but user, role, roles`,
+		`{"budget":{"users":{}}}`:                       `budget: expected no key \"users\", but workspace, user`,
+		`{"budget":{"workspace":{"microDollars":100}}}`: `budget.workspace: expected no key \"microDollars\", but tokens, micro_dollars`,
+	} {
+		v := decide(t, operated("PUT", base+"config", RoleAdmin), []byte(body))
+		wantStatus(t, v.Reply, 400)
+		if len(v.Deliver) > 0 || !strings.Contains(string(v.Reply.Body), want) {
+			t.Errorf("%s: %s, want %s", body, v.Reply.Body, want)
+		}
+	}
+	for _, c := range []struct {
+		known []string
+		of    any
+	}{
+		{settingKeys, struct {
+			actor.Settings
+			Bindings []string `json:"bindings"`
+		}{}}, {memberKeys, actor.Member{}}, {budgetKeys, actor.Budget{}}, {limitKeys, actor.Limit{}},
+	} {
+		var names []string
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(c.of)) {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+				names = append(names, name)
+			}
+		}
+		if slices.Sort(names); !slices.Equal(names, slices.Sorted(slices.Values(c.known))) {
+			t.Errorf("%T has %v, known are %v", c.of, names, c.known)
+		}
 	}
 }
 

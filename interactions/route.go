@@ -37,7 +37,7 @@ type Caller struct {
 
 // Modes of a Verdict.
 const (
-	ModeOne     = "one"     // deliver in order, stop at the first answer that is not 2xx, answer with the last one
+	ModeOne     = "one"     // deliver in order, stop at the first answer that is not 2xx, answer with the last one that is not quiet
 	ModeGateway = "gateway" // deliver in order, answer {"results":[…]} with each delivery's answer
 )
 
@@ -65,6 +65,7 @@ type Delivery struct {
 	Type    string             `json:"type"`
 	Data    json.RawMessage    `json:"data,omitempty"`
 	Answer  *actor.Reply       `json:"answer,omitempty"` // answered with this, delivered to nobody
+	Quiet   bool               `json:"quiet,omitempty"`  // mode "one": its success is not the answer; the one before it is
 }
 
 // MaxBody is the longest request body, in bytes, that is looked at (spec 6.1).

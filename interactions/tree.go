@@ -2,7 +2,9 @@ package interactions
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"holdfast/actor/errs"
@@ -86,6 +88,19 @@ func (v value) field(name string) value {
 		v.fail("an object")
 	}
 	return v.missing("." + name)
+}
+
+// keys fails the document when an object has a key that is not among known.
+func (v value) keys(known []string) {
+	if v.kind() != object {
+		return
+	}
+	for i, end := v.at+1, v.nodes[v.at].end; i < end; i = v.nodes[i].end {
+		if name := v.nodes[i].text; !slices.Contains(known, name) {
+			v.fail(fmt.Sprintf("no key %.40q, but %s", name, strings.Join(known, ", ")))
+			return
+		}
+	}
 }
 
 // missing is a value below v that is absent.

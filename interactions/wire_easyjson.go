@@ -446,6 +446,12 @@ func easyjsonF4688553DecodeHoldfastInteractions2(in *jlexer.Lexer, out *Delivery
 					(*out.Answer).UnmarshalEasyJSON(in)
 				}
 			}
+		case "quiet":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Quiet = bool(in.Bool())
+			}
 		default:
 			in.SkipRecursive()
 		}
@@ -505,6 +511,11 @@ func easyjsonF4688553EncodeHoldfastInteractions2(out *jwriter.Writer, in Deliver
 		const prefix string = ",\"answer\":"
 		out.RawString(prefix)
 		(*in.Answer).MarshalEasyJSON(out)
+	}
+	if in.Quiet {
+		const prefix string = ",\"quiet\":"
+		out.RawString(prefix)
+		out.Bool(bool(in.Quiet))
 	}
 	out.RawByte('}')
 }

@@ -14,7 +14,7 @@ export function deliver(verdict, env, ctx) {
   return verdict.mode === "gateway" ? batch(verdict, env) : one(verdict, env, ctx);
 }
 
-// one answers with the last answer, or the first that is no success.
+// one answers with the last answer that is not quiet, or the first that is no success.
 async function one(verdict, env, ctx) {
   const deadline = verdict.deadline > 0 ? Date.now() + verdict.deadline : undefined;
   let last = failure("internal", "Internal error.");
@@ -24,7 +24,7 @@ async function one(verdict, env, ctx) {
     if (answer === UNBOUND) return verdict.unbound ?? failure("not_found", "No workspace is bound here.", "An admin binds one with PUT …/config.");
     if (answer === LATE || (!answer.committed && answer.status >= 500)) return instead(verdict, env, ctx, to.actor, answer);
     if (!ok(answer)) return answer;
-    last = answer;
+    if (!delivery.quiet) last = answer;
   }
   return last;
 }

@@ -41,3 +41,24 @@ func TestAQuestionMakesNoActor(t *testing.T) {
 		t.Errorf("actors: %v %v", files, err)
 	}
 }
+
+// Settings that a workspace refuses bind nothing, and a configuration is answered with the settings, however often it comes.
+func TestARefusedConfigurationBindsNothing(t *testing.T) {
+	c := newTown(t)
+	s := c.real("")
+	put := func(workspace, body string) (int, string) {
+		return s.operator("PUT", "/v1/workspaces/"+realGuild+"/"+workspace+"/config", body)
+	}
+	const bindings = `{"bindings":["` + realChannel + `"],"instructions":"be brief"`
+	if status, body := put("wrong", bindings+`,"model":"typo"}`); status != 400 || !strings.Contains(body, "typo") {
+		t.Fatalf("a model that is not configured: %d %s", status, body)
+	}
+	for range 2 {
+		if status, body := put("a", bindings+`}`); status != 200 || !strings.Contains(body, `"instructions":"be brief"`) {
+			t.Errorf("the channel's first binding: %d %s", status, body)
+		}
+	}
+	if status, body := put("b", bindings+`}`); status != 409 || !strings.Contains(body, "bound to workspace a") {
+		t.Errorf("another's channel: %d %s", status, body)
+	}
+}

@@ -38,7 +38,7 @@ type delivery struct {
 	deadline int64
 }
 
-// one answers with the last answer, or with the first that is no success.
+// one answers with the last answer that is not quiet, or with the first that is no success.
 func (d *delivery) one(ctx context.Context) *actor.Reply {
 	last := failed(500, errCrashed)
 	for _, ev := range d.verdict.Deliver {
@@ -46,8 +46,11 @@ func (d *delivery) one(ctx context.Context) *actor.Reply {
 		if failure != nil {
 			return d.instead(ctx, to, failure)
 		}
-		if last = reply; reply.Status < 200 || reply.Status > 299 {
-			break
+		if reply.Status < 200 || reply.Status > 299 {
+			return reply
+		}
+		if !ev.Quiet {
+			last = reply
 		}
 	}
 	return last
