@@ -18,18 +18,16 @@ type database struct {
 	statements map[string]*sqlite3.Stmt
 }
 
-// pool keeps databases of one schema between runs; a database is never with two of them.
-type pool struct{ sync.Pool }
+// pool keeps databases of one schema between runs; a database is never with two of them. None is ever closed, so it must
+// not forget any, as a sync.Pool does.
+type pool struct {
+	migrations [][]string
 
-func newPool(migrations [][]string) *pool {
-	return &pool{sync.Pool{New: func() any {
-		db, err := openDatabase(migrations)
-		if err != nil {
-			panic(err)
-		}
-		return db
-	}}}
+	mu   sync.Mutex
+	free []*database
 }
+
+func newPool(migrations [][]string) *pool { return &pool{migrations: migrations} }
 
 func openDatabase(migrations [][]string) (*database, error) {
 	conn, err := sqlite3.Open(":memory:")
@@ -48,14 +46,33 @@ func openDatabase(migrations [][]string) (*database, error) {
 
 // take gives an empty database with the newest schema.
 func (p *pool) take() *database {
-	d := p.Get().(*database)
+	d := p.unused()
+	if d == nil {
+		var err error
+		if d, err = openDatabase(p.migrations); err != nil {
+			panic(err)
+		}
+	}
 	d.must(`BEGIN`)
+	return d
+}
+
+func (p *pool) unused() *database {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.free) == 0 {
+		return nil
+	}
+	d := p.free[len(p.free)-1]
+	p.free = p.free[:len(p.free)-1]
 	return d
 }
 
 func (p *pool) giveBack(d *database) {
 	d.must(`ROLLBACK`)
-	p.Put(d)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free = append(p.free, d)
 }
 
 func (d *database) begin()    { d.must(`SAVEPOINT event`) }
