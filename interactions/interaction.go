@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"holdfast/actor"
-	"holdfast/actor/errs"
 )
 
 // Interaction types (Discord, "Interaction Type").
@@ -51,7 +50,7 @@ func interaction(r Request, body []byte) (Verdict, error) {
 		return wrongMethod("POST"), nil
 	}
 	if !authentic(r, body) {
-		return refuse(401, errs.New(errs.Unauthorized, "The signature does not hold.")), nil
+		return Verdict{Reply: Unsigned()}, nil
 	}
 	doc, bad := parse(body)
 	if bad != nil {

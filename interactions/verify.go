@@ -5,6 +5,9 @@ import (
 	"encoding/hex"
 	"slices"
 	"strconv"
+
+	"holdfast/actor"
+	"holdfast/actor/errs"
 )
 
 // MaxSkew is how far an interaction's timestamp may be from the host's clock, in ms, either way (spec 6.1). Discord's
@@ -23,6 +26,12 @@ func authentic(r Request, body []byte) bool {
 		return slices.Contains(counting(r.Config.PublicKeys), r.Signer)
 	}
 	return Signer(r.Config.PublicKeys, r.Headers, body) != ""
+}
+
+// Unsigned is the answer to a request to /interactions whose signature does not hold. A host that asked Signer, this very
+// code, and got "" answers so without asking the core, which would verify again, many times slower.
+func Unsigned() *actor.Reply {
+	return ErrorReply(401, errs.New(errs.Unauthorized, "The signature does not hold."))
 }
 
 // Headers of a signed request (Discord, "Setting Up an Endpoint"), in lower case.

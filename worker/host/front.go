@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
@@ -54,8 +55,21 @@ func (h *Host) guard(next http.Handler) http.Handler {
 			}
 			h.metrics.requests.WithLabelValues(strconv.Itoa(s.status)).Inc()
 		}()
+		if r.Body != http.NoBody {
+			deadline(w, time.Now().Add(h.reading))
+		}
 		next.ServeHTTP(s, r)
 	})
+}
+
+// bodyTimeout is how long a client may take to send its body, of at most 1 MiB: whoever sends a head and then nothing
+// would hold its connection, and what came so far, for ever. It also holds for a body that nobody reads.
+const bodyTimeout = 10 * time.Second
+
+// deadline sets the time until which a client's bytes are read; none when it is zero. Where there is no connection, as
+// for a question of the host to itself, there is nothing to set.
+func deadline(w http.ResponseWriter, t time.Time) {
+	_ = http.NewResponseController(w).SetReadDeadline(t)
 }
 
 // statusWriter remembers the status; Unwrap lets a WebSocket take the connection over.
@@ -87,6 +101,9 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, interactions.MaxBody))
+	if err == nil {
+		deadline(w, time.Time{}) // a client that waits sends nothing, and is watched all the same
+	}
 	var tooLong *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLong):
@@ -113,9 +130,17 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.reply(w, answer)
 }
 
-// route asks the core for its verdict.
+// route asks the core for its verdict. A signature that does not hold is refused here: strangers can send as many as they
+// like, and the core would verify each again.
 func (h *Host) route(r *http.Request, body []byte) (*interactions.Verdict, *errs.Error) {
-	in, err := h.request(r, body)
+	headers := read(r.Header)
+	signer := ""
+	if r.URL.Path == "/interactions" && r.Method == http.MethodPost {
+		if signer = interactions.Signer(h.config.full.PublicKeys, headers, body); signer == "" {
+			return &interactions.Verdict{Reply: interactions.Unsigned()}, nil
+		}
+	}
+	in, err := h.request(r, headers, signer, body)
 	if err != nil {
 		return nil, errs.Public(err)
 	}
@@ -144,21 +169,23 @@ func (h *Host) route(r *http.Request, body []byte) (*interactions.Verdict, *errs
 	return v, nil
 }
 
+// read gives the headers that the core reads.
+func read(h http.Header) actor.Strings {
+	headers := actor.Strings{}
+	for _, name := range interactions.Headers {
+		if value := h.Get(name); value != "" {
+			headers[name] = value
+		}
+	}
+	return headers
+}
+
 // request is the input of route: a line of JSON, a newline, the body.
-func (h *Host) request(r *http.Request, body []byte) ([]byte, error) {
+func (h *Host) request(r *http.Request, headers actor.Strings, signer string, body []byte) ([]byte, error) {
 	req := struct {
 		interactions.Request
 		Config *struct{} `json:"config,omitempty"` // hides Request.Config, whose JSON is spliced in
-	}{Request: interactions.Request{Now: h.now().UnixMilli(), Method: r.Method, Path: r.URL.Path, Caller: h.caller(r, body)}}
-	req.Headers = actor.Strings{}
-	for _, name := range interactions.Headers {
-		if value := r.Header.Get(name); value != "" {
-			req.Headers[name] = value
-		}
-	}
-	if r.URL.Path == "/interactions" {
-		req.Signer = interactions.Signer(h.config.full.PublicKeys, req.Headers, body)
-	}
+	}{Request: interactions.Request{Now: h.now().UnixMilli(), Method: r.Method, Path: r.URL.Path, Headers: headers, Signer: signer, Caller: h.caller(r, body)}}
 	if query := r.URL.Query(); len(query) > 0 {
 		req.Query = make(map[string]string, len(query))
 		for name, values := range query {

@@ -56,6 +56,7 @@ type Host struct {
 	backing  sync.Mutex          // held while a backup is made
 	messages *semaphore.Weighted // one is held while a message goes from one actor to another, all by a backup
 	stall    time.Duration       // how long the client of a backup may take nothing of it
+	reading  time.Duration       // how long a client may take to send its body
 
 	mu       sync.Mutex
 	actors   map[string]*resident
@@ -90,7 +91,7 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 	h := &Host{
 		opts: opts, dir: filepath.Join(opts.Data, actorsDir), client: newClient(), routes: newResolver(),
 		keys: keyring{secrets: opts.Secrets}, wakes: make(chan struct{}, 32),
-		messages: semaphore.NewWeighted(allMessages), stall: backupStall,
+		messages: semaphore.NewWeighted(allMessages), stall: backupStall, reading: bodyTimeout,
 		dead: make(chan struct{}), quiet: make(chan struct{}),
 		actors: map[string]*resident{}, closing: map[string]chan struct{}{}, owners: map[string]tenure{},
 	}
