@@ -73,7 +73,7 @@ func (w *work) originalRejected(d delivery, o Outcome, a discordAnswer) {
 	}
 	w.closeDelivery(d.ID, "failed", "the interaction is gone")
 	w.newDelivery(delivery{Kind: deliverUnoriginal, Op: opDelete, Conversation: d.Conversation, Turn: d.Turn, Channel: d.Channel, Token: d.Token})
-	if _, live := w.turn(d.Turn); !live {
+	if s, _ := w.tx.Row(`SELECT max(reason) FROM submission WHERE turn = ?`, d.Turn); s.Str(0) == reasonWithdrawn || s.Str(0) == reasonUndeliverable {
 		return
 	}
 	w.addRemark(d.Turn, "Discord did not get my first answer")

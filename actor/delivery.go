@@ -227,13 +227,13 @@ func pointOf(d delivery) string {
 	return ""
 }
 
-// mustWait keeps the chunks of an answer in their order, behind the final edit.
+// mustWait keeps the chunks of an answer in their order, behind the final edit; what only verifies that is not waited for.
 func (w *work) mustWait(d delivery) bool {
 	if d.Kind != deliverChunk {
 		return false
 	}
 	row, _ := w.tx.Row(`SELECT count(*) FROM delivery WHERE turn = ? AND due IS NOT NULL
-		AND (kind IN ('edit','final','anchor') OR kind = 'chunk' AND part < ?)`, d.Turn, d.Part)
+		AND (kind IN ('edit','final','anchor') AND uncertain < ? OR kind = 'chunk' AND part < ?)`, d.Turn, verifying, d.Part)
 	return row.Int(0) > 0
 }
 

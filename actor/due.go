@@ -3,6 +3,8 @@ package actor
 import (
 	"fmt"
 	"strconv"
+
+	"holdfast/actor/store"
 )
 
 // Times of the due rows, in ms.
@@ -170,6 +172,15 @@ func (w *work) takeOver() {
 	}
 	w.tx.Exec(`DELETE FROM part`) // of answers that will never be complete
 	w.event("owner.changed", 0, "", "")
+}
+
+// rowID is the id in a text that somebody typed; 0 when no row can have it.
+func rowID(s string) int64 {
+	id := parseInt(s)
+	if id < 0 || id > store.MaxInt {
+		return 0
+	}
+	return id
 }
 
 func parseInt(s string) int64 {

@@ -35,8 +35,12 @@ type generationState struct {
 }
 
 func (w *work) newGeneration(conversation, turn int64, state string) {
-	w.tx.Exec(`INSERT INTO task(kind, conversation, turn, state, due, created_wall) VALUES ('generation', ?, ?, ?, ?, ?)`,
-		conversation, turn, state, w.now+dueOf(state), w.wall)
+	first := generationState{}
+	if row, ok := w.tx.Row(`SELECT checkpoint FROM task WHERE turn = ? AND kind = 'generation' ORDER BY id DESC LIMIT 1`, turn); ok {
+		first.Room = decode[generationState](row.Str(0)).Room // what the provider took holds for the turn
+	}
+	w.tx.Exec(`INSERT INTO task(kind, conversation, turn, state, due, checkpoint, created_wall) VALUES ('generation', ?, ?, ?, ?, ?, ?)`,
+		conversation, turn, state, w.now+dueOf(state), encode(first), w.wall)
 }
 
 // dueOf is how far a new row's due lies ahead: one that waits for another is looked at again in half a minute, in

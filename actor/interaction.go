@@ -157,14 +157,14 @@ func (w *work) pressed(in Interaction) error {
 	case "s", "i":
 		return w.pressedAnchor(in, id)
 	case "a", "d", "w":
-		return w.pressedCard(in, parseInt(id))
+		return w.pressedCard(in, rowID(id))
 	}
 	w.ephemeral("This button is not known here any more.")
 	return nil
 }
 
 func (w *work) pressedAnchor(in Interaction, id string) error {
-	d, ok := w.deliveryByID(parseInt(strings.TrimPrefix(id, "d")))
+	d, ok := w.deliveryByID(rowID(strings.TrimPrefix(id, "d")))
 	if !ok || d.Turn == 0 {
 		w.ephemeral("There is no such turn here.")
 		return nil

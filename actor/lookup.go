@@ -74,6 +74,10 @@ func (d delivery) stateAgain() string {
 // lookUp lists the channel's messages from one that was known to be there before the delivery was first sent: from a
 // later one it would not show what was made before that.
 func (w *work) lookUp(d delivery) {
+	if d.Attempts >= maxAttempts {
+		w.endUnknown(d, "gave up after many attempts")
+		return
+	}
 	if !d.looking() {
 		if mutant("a look-up begins at the newest message") {
 			d.Floor = w.newestKnown(d.Channel)
@@ -128,7 +132,11 @@ type listedMessage struct {
 func (w *work) lookedUp(d delivery, body []byte) {
 	var page []listedMessage
 	if json.Unmarshal(body, &page) != nil {
-		w.uncertainDelivery(d, "the listing could not be read")
+		if d.nonceHeld(d.Sent) {
+			w.sendOver(d)
+		} else {
+			w.endUnknown(d, "the channel's messages cannot be read")
+		}
 		return
 	}
 	newest := parseInt(d.Lookup)

@@ -30,8 +30,9 @@ const adminPermissions = 1<<3 | 1<<5
 func (w *work) may(u User, what string) bool {
 	bits, _ := strconv.ParseUint(u.Permissions, 10, 64)
 	if bits&adminPermissions != 0 {
-		if w.meta["manager"] != u.ID {
+		if last := w.meta["manager"]; last != u.ID {
 			w.setMeta("manager", u.ID)
+			w.setMeta("manager_before", last)
 		}
 		return true
 	}
@@ -94,8 +95,10 @@ func (w *work) selfApprove() bool {
 // hasApprover says whether anybody could ever approve what was asked for in a turn: who the table names, or a manager of
 // the server who was seen here.
 func (w *work) hasApprover(turn int64) bool {
-	if m := w.meta["manager"]; m != "" && (w.selfApprove() || !slices.Contains(w.askers(turn), m)) {
-		return true
+	for _, m := range []string{w.meta["manager"], w.meta["manager_before"]} {
+		if m != "" && (w.selfApprove() || !slices.Contains(w.askers(turn), m)) {
+			return true
+		}
 	}
 	row, _ := w.tx.Row(`SELECT count(*) FROM member WHERE can IN ('approver','admin')
 		AND (kind = 'role' OR ?1 OR id NOT IN (SELECT author FROM submission WHERE turn = ?2))`, w.selfApprove(), turn)

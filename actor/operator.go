@@ -195,7 +195,7 @@ func (w *work) eventsOp(a listArgs) error {
 		turn = of
 	}
 	events := []JobEvent{}
-	last := parseInt(a.afterText())
+	last := rowID(a.afterText())
 	where := `? = 0`
 	if turn != 0 {
 		where = `turn = ?`
@@ -267,7 +267,7 @@ func (w *work) actOp(in Operator, a listArgs) error {
 // openApproval is the approval named, or the only open one of the job.
 func (w *work) openApproval(turn, id int64) (int64, error) {
 	if id != 0 {
-		if _, ok := w.tx.Row(`SELECT id FROM task WHERE id = ? AND turn = ? AND kind = 'approval'`, id, turn); !ok {
+		if _, ok := w.tx.Row(`SELECT id FROM task WHERE id = ? AND turn = ? AND kind = 'approval'`, min(max(id, 0), store.MaxInt), turn); !ok {
 			return 0, errs.New(errs.NotFound, "the job has no approval %d", id)
 		}
 		return id, nil

@@ -15,7 +15,7 @@ func (w *work) resume(in Interaction) error {
 		w.ephemeral("You are not a member of this workspace. An admin can add you.")
 		return nil
 	}
-	c, ok := w.conversation(parseInt(strings.TrimSpace(in.Conversation)))
+	c, ok := w.conversation(rowID(strings.TrimSpace(in.Conversation)))
 	if !ok || !w.mayResume(c, in) {
 		w.ephemeral("No conversation %q can be resumed here. Pick one from the list.", oneLine(in.Conversation, 60))
 		return nil

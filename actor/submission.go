@@ -54,7 +54,7 @@ func jobName(id int64) string { return strconv.FormatInt(id, 32) }
 // jobID reads what jobName wrote; 0 when it is no job's name.
 func jobID(name string) int64 {
 	id, err := strconv.ParseInt(name, 32, 64)
-	if err != nil || id < 1 {
+	if err != nil || id < 1 || id > store.MaxInt {
 		return 0
 	}
 	return id

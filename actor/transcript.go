@@ -88,8 +88,8 @@ func (w *work) newestEntries(c conversation, turn int64, room int) (entries []st
 				settled -= min(len(e.body), resultBytes)
 			}
 			if all < 0 || settled < 0 {
-				if e.turn == turn {
-					entries = append(entries, w.saidBefore(c, turn, before)...)
+				if n := len(entries); e.turn == turn || n > 0 && entries[n-1].turn == e.turn {
+					entries = append(entries, w.saidBefore(c, e.turn, before)...)
 				}
 				reverse(entries)
 				return entries, false

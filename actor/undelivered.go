@@ -63,7 +63,7 @@ func (w *work) anchorLost(d delivery) {
 		w.tellChannel(d, "was not begun")
 		return
 	}
-	w.tellChannel(d, "has its answer")
+	w.tellChannel(d, "has ended")
 	w.wakeChunks(d.Turn)
 }
 
@@ -78,6 +78,9 @@ func (w *work) chunkLost(d delivery) {
 
 // cardLost says on the turn's anchor that an approval waits without its card.
 func (w *work) cardLost(d delivery) {
+	if _, again := w.tx.Row(`SELECT 1 FROM delivery WHERE turn = ? AND kind = 'card' AND task = ? AND id > ? LIMIT 1`, d.Turn, d.Task, d.ID); again {
+		return // its thread is gone, and it is posted again elsewhere
+	}
 	w.addRemark(d.Turn, "an approval card could not be posted here: decide with the CLI")
 	w.touchCard(d.Turn)
 }
