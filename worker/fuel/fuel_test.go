@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -170,6 +172,24 @@ func TestDataIsJoined(t *testing.T) {
 		out, err := fuel.Instrument([]byte(header + c.before + section(c.data)))
 		if err != nil || !strings.HasSuffix(string(out), section(c.want)) {
 			t.Errorf("%s: got %q %v, want %q at its end", c.name, out, err, c.want)
+		}
+	}
+}
+
+// The edge sets the counter itself, and the protocol names what it sets.
+func TestEveryHostGivesTheSame(t *testing.T) {
+	for path, want := range map[string][]string{
+		"../edge/core.mjs":       {fmt.Sprintf("FUEL = %dn;", fuel.Base), fmt.Sprintf("FUEL_PER_BYTE = %dn;", fuel.PerByte)},
+		"../../docs/protocol.md": {fmt.Sprintf("`__fuel` to %d + %d × input bytes", fuel.Base, fuel.PerByte)},
+	} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range want {
+			if !strings.Contains(strings.NewReplacer("_", "", ",", "").Replace(string(text)), strings.ReplaceAll(part, "_", "")) {
+				t.Errorf("%s does not say %q", path, part)
+			}
 		}
 	}
 }
