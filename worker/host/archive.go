@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -156,11 +157,11 @@ func isArchived(name string) bool {
 	return name == alarmsFile || inside && path.Clean(name) == name && actorOf(file) != ""
 }
 
-// isEmpty says whether there is nothing at a path, or an empty folder.
+// isEmpty says whether there is nothing at a path, or a folder with no more than a lock, which stays when its holder goes.
 func isEmpty(dir string) (bool, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
-	return len(entries) == 0, err
+	return !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != lockFile }), err
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"holdfast/actor/errs"
@@ -71,14 +72,8 @@ type backup struct {
 }
 
 func (b *backup) run() error {
-	names, err := b.host.actorNames()
-	if err != nil {
+	if err := b.actors(); err != nil {
 		return err
-	}
-	for _, name := range names {
-		if err := b.actor(name); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
 	}
 	// The index comes last and is set anew by a restore: an actor's time is in the actor.
 	if err := b.host.index.CopyTo(b.temp); err != nil {
@@ -88,6 +83,27 @@ func (b *backup) run() error {
 		return err
 	}
 	return b.out.close()
+}
+
+// actors adds all actors, also those that are made meanwhile: the directory's copy may know of one already.
+func (b *backup) actors() error {
+	added := map[string]bool{}
+	for {
+		names, err := b.host.actorNames()
+		if err != nil {
+			return err
+		}
+		names = slices.DeleteFunc(names, func(name string) bool { return added[name] })
+		if len(names) == 0 {
+			return nil
+		}
+		for _, name := range names {
+			if err := b.actor(name); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			added[name] = true
+		}
+	}
 }
 
 // actor adds one actor's database.

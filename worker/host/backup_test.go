@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -123,6 +124,46 @@ func TestMessagesBetweenActorsWaitForABackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.eventually("workspace:1/b", "count(*)", "type = 'actor'", "[[1]]")
+}
+
+// A workspace that is made while a backup is under way is in it, as its binding is.
+func TestABackupHoldsWhatIsMadeMeanwhile(t *testing.T) {
+	c := newTown(t)
+	s := c.real("")
+	if status, body := s.operator("PUT", "/v1/workspaces/1/x/config", `{"bindings":["5"]}`); status != 200 { // directory:1 is copied first
+		t.Fatal(status, body)
+	}
+	s.configure("a")
+	out, in := io.Pipe()
+	made := make(chan error, 1)
+	go func() {
+		_, err := s.Backup(context.Background(), in)
+		made <- errors.Join(err, in.Close())
+	}()
+	first := make([]byte, 1)
+	if _, err := io.ReadFull(out, first); err != nil {
+		t.Fatal(err)
+	}
+	if status, body := s.operator("PUT", "/v1/workspaces/"+realGuild+"/b/config", `{"bindings":["`+realChannel+`"]}`); status != 200 {
+		t.Fatal(status, body)
+	}
+	rest, err := io.ReadAll(out)
+	if err := errors.Join(err, <-made); err != nil {
+		t.Fatal(err)
+	}
+	m, err := ReadBackup(bytes.NewReader(append(first, rest...)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range m.Files {
+		names = append(names, f.Name)
+	}
+	for _, want := range []string{"directory:" + realGuild, "workspace:" + realGuild + "/b"} {
+		if !slices.Contains(names, actorsDir+"/"+fileName(want)) {
+			t.Errorf("%s is not in the backup: %v", want, names)
+		}
+	}
 }
 
 func TestWhoMayBackUp(t *testing.T) {

@@ -128,10 +128,7 @@ func (h *Host) tidy() {
 }
 
 func (h *Host) open() (err error) {
-	if _, err := os.Stat(filepath.Join(h.opts.Data, restoring)); err == nil {
-		return fmt.Errorf("%s holds a restore that did not end: delete the directory and restore again", h.opts.Data)
-	}
-	if err := os.MkdirAll(h.dir, 0o700); err != nil {
+	if err := os.MkdirAll(h.opts.Data, 0o700); err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
 	if h.owner, err = h.random(16); err != nil {
@@ -145,6 +142,12 @@ func (h *Host) open() (err error) {
 			err = errors.Join(err, h.lock.release(false))
 		}
 	}()
+	if _, err := os.Stat(filepath.Join(h.opts.Data, restoring)); err == nil {
+		return fmt.Errorf("%s holds a restore that did not end: delete the directory and restore again", h.opts.Data)
+	}
+	if err = os.MkdirAll(h.dir, 0o700); err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
 	if err = h.sweep(); err != nil {
 		return err
 	}

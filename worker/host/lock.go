@@ -17,7 +17,7 @@ var ErrLocked = errors.New("the data directory is served already")
 
 const cleanMark = "stopped\n"
 
-// dirLock makes this the one process of a data directory (spec 3.1, rule 6). The kernel drops it when the process dies.
+// dirLock makes this the one process of a data directory (spec 3.1, rule 6), whether it serves or restores. The kernel drops it when the process dies.
 type dirLock struct {
 	file  *os.File
 	clean bool // the last holder stopped in order
@@ -25,7 +25,7 @@ type dirLock struct {
 
 // lockDir takes the directory. While another process holds it, again says whether to try once more.
 func lockDir(dir string, again func() bool) (*dirLock, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "holdfast.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}

@@ -31,6 +31,7 @@ const (
 	alarmsFile = "alarms.db"
 	markEnding = ".damaged"  // behind an actor's file name: what was found in it
 	restoring  = "restoring" // while a restore has not ended
+	lockFile   = "holdfast.lock"
 )
 
 const workspacePrefix = "workspace:"

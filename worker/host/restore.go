@@ -25,15 +25,39 @@ type RestoreOptions struct {
 
 // Restore makes a data directory from a backup. Every database is checked in full, and one whose schema is newer than
 // this program is refused. Each workspace gets a new incarnation and starts in review (actor/review.go). After an
-// error there is nothing in the directory.
+// error there is nothing in the directory but its lock, which is held meanwhile: nobody serves what is half there.
 func Restore(from io.Reader, o RestoreOptions) (m *Manifest, err error) {
+	if err := o.vacant(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	lock, err := lockDir(o.Data, func() bool { return false })
+	if err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	defer func() { err = errors.Join(err, lock.release(true)) }()
+	if err := o.vacant(); err != nil { // until now it was anybody's
+		return nil, err
+	}
+	return o.restore(from)
+}
+
+// vacant refuses a directory that holds something.
+func (o RestoreOptions) vacant() error {
 	empty, err := isEmpty(o.Data)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("restore: %w", err)
+		return fmt.Errorf("restore: %w", err)
 	case !empty:
-		return nil, errs.New(errs.Conflict, "%s is not empty; nothing was changed.", o.Data).WithHint("Restore into a new directory.")
+		return errs.New(errs.Conflict, "%s is not empty; nothing was changed.", o.Data).WithHint("Restore into a new directory.")
 	}
+	return nil
+}
+
+// restore fills the directory, which is empty and ours, or leaves it as it was.
+func (o RestoreOptions) restore(from io.Reader) (m *Manifest, err error) {
 	temp := filepath.Join(o.Data, restoring)
 	if err := os.MkdirAll(filepath.Join(temp, actorsDir), 0o700); err != nil {
 		return nil, fmt.Errorf("restore: %w", err)

@@ -121,8 +121,8 @@ func TestRestoreRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
-		if left, _ := os.ReadDir(dir); len(left) > 0 {
-			t.Errorf("%s: left %v behind", name, left)
+		if empty, err := isEmpty(dir); err != nil || !empty {
+			t.Errorf("%s: something was left behind (%v)", name, err)
 		}
 	}
 	if _, err := Restore(bytes.NewReader(good), RestoreOptions{Data: s.opts.Data, Now: time.Now()}); errs.CodeOf(err) != errs.Conflict {
@@ -195,6 +195,44 @@ func TestRestoreBelievesNoManifest(t *testing.T) {
 		if now, err := os.ReadFile(beside); err != nil || !bytes.Equal(now, before) {
 			t.Errorf("%s: the other directory was changed (%v)", name, err)
 		}
+	}
+}
+
+// While a directory is being restored nobody else has it: no edge serves half of it, and no second restore begins.
+func TestARestoreHasItsDirectoryAlone(t *testing.T) {
+	c := newTown(t)
+	s := c.real("")
+	s.configure("a")
+	good := s.backup()
+	o := RestoreOptions{Data: filepath.Join(t.TempDir(), "to"), Now: time.Now()}
+	out, in := io.Pipe()
+	made := make(chan error, 1)
+	go func() {
+		_, err := Restore(out, o)
+		out.Close() // what is behind the manifest is not read
+		made <- err
+	}()
+	if _, err := in.Write(good[:512]); err != nil { // it has begun, and goes on when more comes
+		t.Fatal(err)
+	}
+	if _, err := Restore(bytes.NewReader(good), o); err == nil {
+		t.Error("a second restore into the same directory")
+	}
+	if _, err := lockDir(o.Data, func() bool { return false }); !errors.Is(err, ErrLocked) {
+		t.Errorf("another process may serve the directory: %v", err)
+	}
+	if _, err := in.Write(good[512:]); err != nil && !errors.Is(err, io.ErrClosedPipe) {
+		t.Fatal(err)
+	}
+	if err := <-made; err != nil {
+		t.Fatal(err)
+	}
+	again := c.real(o.Data)
+	if status, body := again.operator("GET", "/v1/workspaces/"+realGuild+"/a/status", ""); status != 200 {
+		t.Errorf("what was restored: %d %s", status, body)
+	}
+	if !again.lock.clean {
+		t.Error("a restore that ended looks like a stop that did not")
 	}
 }
 
