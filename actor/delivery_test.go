@@ -150,6 +150,49 @@ func TestF04_ALookUpThatIsRateLimitedIsMadeAgain(t *testing.T) {
 	w.want("looked", fmt.Sprint(limited), "2")
 }
 
+// A listing that cannot be had is not asked for for ever. While the nonce holds, Discord knows the repetition; afterwards
+// the outcome stays unknown.
+func TestF04_ALookUpThatIsNeverReadEnds(t *testing.T) {
+	const thread = "1300000000000001013"
+	long := `[{"id":"1300000000000009999","content":"` + strings.Repeat("x", MaxInlineBody) + `","author":{"id":"1"}}]`
+	for _, c := range []struct {
+		name, listing string
+		status        int
+		away          int64 // ms
+		looks         int   // at most
+		states        string
+	}{
+		{"longer than is kept", long, 200, 1_000, 2, "done,done"},
+		{"no JSON", "<html>", 200, 1_000, 2, "done,done"},
+		{"longer than is kept, and too late to repeat", long, 200, 300_000, 2, "done,unanswered undeliverable"},
+		{"never answered", "", 502, 300_000, maxAttempts, "done,unanswered undeliverable"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.say(thread, channelID, "<@"+appID+"> hi", appID)
+			w.run(60_000)
+			w.say("1300000000000003000", thread, "what else is new?")
+			w.discord.serve(w, w.runUntil(PointAck)) // stored, and the answer is lost with the host
+			looks := 0
+			w.discord.fail = func(e Effect) (int, string, bool) {
+				if e.Method == "GET" {
+					looks++
+				}
+				return c.status, c.listing, e.Method == "GET"
+			}
+			w.now += c.away
+			w.kill()
+			w.run(3 * 86_400_000)
+			w.want("states", w.states(), c.states)
+			w.want("messages", fmt.Sprint(len(w.discord.in(thread))), "2")
+			w.want("open", w.one(`SELECT count(*) FROM delivery WHERE due IS NOT NULL`), "0")
+			if looks < 1 || looks > c.looks {
+				t.Errorf("looked %d times, at most %d", looks, c.looks)
+			}
+		})
+	}
+}
+
 func TestF04_ARefusedRepetitionLeavesTheFirstUnknown(t *testing.T) {
 	w := newWorld(t)
 	const thread = "1300000000000001013"
@@ -197,6 +240,21 @@ func TestF24_OriginalIsUnknownForAWhileOrForGood(t *testing.T) {
 			}
 			w.want("fallback", w.one(`SELECT count(*) FROM delivery WHERE kind = 'unoriginal' AND state = 'confirmed'`), map[bool]string{true: "1", false: "0"}[c.fallback])
 		})
+	}
+}
+
+// Stopped before its first message was confirmed, which is then lost: that it was stopped is said all the same.
+func TestF24_OriginalOfAStoppedTurnIsLost(t *testing.T) {
+	w := newWorld(t)
+	w.ask("1300000000000001001", "hello")
+	w.discord.originals = map[string]*fakeMessage{}
+	w.run(3_000)
+	w.operator(OpStop, map[string]string{"id": "1"})
+	w.run(600_000)
+	w.want("state", w.states(), "unanswered aborted")
+	shown := w.discord.in(channelID)
+	if len(shown) != 1 || !strings.Contains(shown[0].body.Content, "Stopped.") {
+		t.Errorf("%d messages: %s", len(shown), w.discord.all())
 	}
 }
 

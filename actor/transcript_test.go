@@ -1,7 +1,6 @@
 package actor
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -149,6 +148,55 @@ func TestLongCallsDoNotSpoilTheQuestionsAfterThem(t *testing.T) {
 	}
 }
 
+// A turn that does not fit as it was is remembered by its question and its answer.
+func TestAFollowUpKnowsQuestionAndAnswer(t *testing.T) {
+	for _, c := range []struct{ window, output, results, bytes int }{
+		{100_000, 1000, 20, 20_000}, {100_000, 1000, 30, 20_000}, {100_000, 1000, 40, 12_000}, {100_000, 1000, 45, 20_000},
+		{8192, 4096, 2, 3_000}, {8192, 4096, 2, 6_000}, {8192, 4096, 2, 12_000}, // the window that Ollama is given
+	} {
+		t.Run(fmt.Sprintf("%d results of %d bytes in %d tokens", c.results, c.bytes, c.window), func(t *testing.T) {
+			w := newWorld(t)
+			w.connect()
+			w.tx(`UPDATE meta SET value = json_set(value, '$.models.m.window', ?, '$.models.m.max_output', ?) WHERE key = 'config'`, int64(c.window), int64(c.output))
+			w.large(c.bytes)
+			bodies := w.reads(c.results)
+			reading := w.model
+			w.model = func(i int, body string) (int, string) {
+				if status, stream := reading(i, body); i <= c.results {
+					return status, stream
+				}
+				return 200, say("The bug is in f7.go:12.")
+			}
+			w.say(aThread, aThread, "<@"+appID+"> find the bug in the parser", appID)
+			w.run(600_000)
+			w.say("1300000000000090000", aThread, "fix it then, please do")
+			w.run(60_000)
+			w.want("submissions", w.states(), "done,done")
+			wantAll(t, (*bodies)[len(*bodies)-1], "find the bug in the parser", "f7.go:12", "fix it then")
+		})
+	}
+}
+
+// The provider's window is smaller than what is configured: a turn finds out once.
+func TestAnOverflowIsLearnedOnce(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	w.large(9_000)
+	w.reads(20)
+	reading, refused := w.model, 0
+	w.model = func(i int, body string) (int, string) {
+		if len(body) > 30_000 {
+			refused++
+			return 400, `{"error":{"code":"context_length_exceeded","message":"maximum context length"}}`
+		}
+		return reading(i-refused, body)
+	}
+	w.ask("1300000000000001001", "read the files")
+	w.run(600_000)
+	w.want("state", w.states(), "done")
+	w.want("refused as too long", fmt.Sprint(refused), "1")
+}
+
 func TestAnOverflowIsTriedAgainWithLess(t *testing.T) {
 	w := newWorld(t)
 	w.connect()
@@ -242,12 +290,7 @@ func TestAnAnswerTooLongToKeepEndsTheTurn(t *testing.T) {
 	w := newWorld(t)
 	w.ask("1300000000000001001", "say a lot")
 	e := w.runUntil(PointModel)
-	body, parts := say(strings.Repeat("a", maxAnswer+1)), 0
-	for ; len(body) > MaxInlineBody; parts++ {
-		w.must(EventEffectPart, OutcomePart{ID: e.ID, Epoch: e.Epoch, Seq: parts, BodyB64: base64.StdEncoding.EncodeToString([]byte(body[:MaxInlineBody]))})
-		body = body[MaxInlineBody:]
-	}
-	w.must(EventEffect, Outcome{ID: e.ID, Epoch: e.Epoch, Kind: OutcomeResponse, Status: 200, Body: body, Parts: parts})
+	w.must(EventEffect, w.inParts(Outcome{ID: e.ID, Epoch: e.Epoch, Kind: OutcomeResponse, Status: 200, Body: say(strings.Repeat("a", maxAnswer+1))}))
 	w.run(60_000)
 	w.want("submission", w.one(`SELECT state || ' ' || reason FROM submission`), "unanswered limit")
 	wantAll(t, w.discord.all(), "longer than can be kept: 1049 kB")

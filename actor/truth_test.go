@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -71,6 +72,47 @@ func TestAManagerOfTheServerCanApprove(t *testing.T) {
 	w.operator(OpConfig, Settings{Members: []Member{{User: sam, Roles: []string{"member"}}}})
 	w.approvalBy(User{ID: maya, Name: "maya", Permissions: "8"})
 	w.want("approval", w.one(`SELECT json_extract(checkpoint, '$.outcome') FROM task WHERE kind = 'approval'`), approvalApproved)
+}
+
+// The one who asks is a manager too, and was seen last: the other may still approve.
+func TestAnotherManagerOfTheServerCanApprove(t *testing.T) {
+	w := newWorld(t)
+	w.operator(OpConfig, Settings{Members: []Member{{Role: "1300000000000000777", Roles: []string{"member"}}}})
+	place := Place{Guild: guildID, Channel: channelID}
+	w.must(EventInteraction, Interaction{Key: "u", Kind: KindUsage, User: User{ID: sam, Name: "sam", Permissions: "8"}, Place: place})
+	w.approvalBy(User{ID: maya, Name: "maya", Permissions: "8"})
+	w.want("approval", w.one(`SELECT state FROM task WHERE kind = 'approval'`), stateWaiting)
+	w.must(EventInteraction, Interaction{Key: "q", Kind: KindPress, User: User{ID: sam, Name: "sam", Permissions: "8"}, Place: place, Verb: "a",
+		Target: fmt.Sprintf("%s.%d", w.one(`SELECT value FROM meta WHERE key='incarnation'`), w.approval())})
+	w.want("approval", w.one(`SELECT json_extract(checkpoint, '$.outcome') FROM task WHERE kind = 'approval'`), approvalApproved)
+}
+
+// Where a number is asked for, people paste a thread's id: there is no such row, and that is all.
+func TestANumberThatNoRowCanHaveIsNoFailure(t *testing.T) {
+	w := newWorld(t)
+	w.ask("1300000000000001001", "hello")
+	w.run(60_000)
+	place, incarnation := Place{Guild: guildID, Channel: channelID}, w.one(`SELECT value FROM meta WHERE key = 'incarnation'`)
+	for _, n := range []string{"9007199254740993", "1300000000000005000", "99999999999999999999999", "-1300000000000005000"} {
+		for name, in := range map[string]Interaction{
+			"can be resumed here":   {Kind: KindResume, Conversation: n},
+			"no such turn":          {Kind: KindPress, Verb: "s", Target: incarnation + ".d" + n},
+			"no such approval here": {Kind: KindPress, Verb: "a", Target: incarnation + "." + n},
+		} {
+			in.Key, in.User, in.Place = name+n, User{ID: maya, Name: "maya"}, place
+			w.must(EventInteraction, in)
+			if said := string(w.reply.Body); !strings.Contains(said, name) {
+				t.Errorf("%s %s: %s", in.Kind, n, said)
+			}
+		}
+	}
+	for op, args := range map[string]string{OpJob: `{"id":"vvvvvvvvvvv"}`, OpApprove: `{"id":"1","task":9007199254740993}`, OpDeny: `{"id":"1","task":-9007199254740993}`} {
+		err := w.event(EventOperator, Operator{Op: op, Principal: Principal{Name: "op", Roles: []string{"admin"}}, Args: json.RawMessage(args)})
+		if err == nil || !strings.Contains(err.Error(), `"code":"not_found"`) {
+			t.Errorf("%s %s: %v", op, args, err)
+		}
+	}
+	w.operator(OpEvents, json.RawMessage(`{"after":9007199254740993}`))
 }
 
 func TestTheCardForgetsAMessageThatWasDeleted(t *testing.T) {

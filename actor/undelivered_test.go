@@ -65,6 +65,30 @@ func TestF28_TheRestOfAnAnswerIsShownOrMissed(t *testing.T) {
 	}
 }
 
+// An edit of the card was lost, so later ones verify that it does not come late. The rest of the answer needs only the first.
+func TestF34_TheRestOfAnAnswerDoesNotWaitForVerifyingEdits(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	w.runner.hold = true
+	w.model = toolThenSay("read", `{"path":"x"}`)
+	edits := 0
+	w.discord.fail = func(e Effect) (int, string, bool) {
+		if e.Method == "PATCH" && strings.HasPrefix(e.Path, "/channels/") && e.Point == "" {
+			edits++
+			return 502, "", edits == 1
+		}
+		return 0, "", false
+	}
+	w.ask("1300000000000001001", "long")
+	w.run(20_000)
+	w.longAnswer(5000)
+	w.finish(w.runner.held[0])
+	w.run(verifyAfter / 3)
+	if edits == 0 || !strings.Contains(w.discord.all(), theEnd) {
+		t.Errorf("%d edits; shown: %.300s", edits, w.discord.all())
+	}
+}
+
 // Where there is no other channel to say it in, the answer itself says that it is not whole.
 func TestF28_AnAnswerSaysThatItIsNotWhole(t *testing.T) {
 	w := newWorld(t)
@@ -85,9 +109,14 @@ func TestF28_AnAnswerSaysThatItIsNotWhole(t *testing.T) {
 // What was accepted in a thread that is then locked, or deleted, is not passed over in silence.
 func TestF28_AnAnchorThatItsThreadDoesNotTake(t *testing.T) {
 	const thread = "1300000000000005000"
-	for _, c := range []struct{ name, body, state, says string }{
-		{"locked", `{"code":160005,"message":"Thread is locked"}`, "unanswered undeliverable", "Job 2 was not begun, but <#" + thread + ">"},
-		{"deleted", `{"code":10003,"message":"Unknown Channel"}`, "done ", "I heard you."},
+	for _, c := range []struct {
+		name, body  string
+		stopped     bool
+		state, says string
+	}{
+		{"locked", `{"code":160005,"message":"Thread is locked"}`, false, "unanswered undeliverable", "Job 2 was not begun, but <#" + thread + ">"},
+		{"locked, and stopped", `{"code":160005,"message":"Thread is locked"}`, true, "unanswered aborted", "Job 2 has ended, but <#" + thread + ">"},
+		{"deleted", `{"code":10003,"message":"Unknown Channel"}`, false, "done ", "I heard you."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
@@ -97,6 +126,9 @@ func TestF28_AnAnchorThatItsThreadDoesNotTake(t *testing.T) {
 				return 404, c.body, strings.HasPrefix(e.Path, "/channels/"+thread)
 			}
 			w.say("1300000000000005200", thread, "what time is it?")
+			if c.stopped {
+				w.operator(OpStop, map[string]string{"id": "2"})
+			}
 			w.run(600_000)
 			w.want("state", w.one(`SELECT state || ' ' || reason FROM submission WHERE id = 2`), c.state)
 			parent := w.discord.in(channelID)
@@ -123,6 +155,21 @@ func TestAnApprovalCardOfUnknownOutcomeIsNamedOnTheAnchor(t *testing.T) {
 	w.run(400_000)
 	w.want("card", w.one(`SELECT state FROM delivery WHERE kind = 'card'`), "unknown")
 	if shown := w.discord.in(channelID)[0].body.Content; !strings.Contains(shown, "decide with the CLI") {
+		t.Errorf("shown: %s", shown)
+	}
+}
+
+func TestAnApprovalCardThatWasMadeAgainIsNotMissed(t *testing.T) {
+	w := newWorld(t)
+	w.connect()
+	yes := true
+	w.operator(OpConfig, Settings{SelfApprove: &yes})
+	w.model = toolThenSay("bash", `{"command":"git push origin main"}`)
+	w.discord.fail = w.inThread(404, `{"code":10003,"message":"Unknown Channel"}`)
+	w.ask("1300000000000001001", "push it")
+	w.run(60_000)
+	w.want("cards", w.one(`SELECT group_concat(state ORDER BY id) FROM delivery WHERE kind = 'card'`), "failed,confirmed")
+	if shown := w.discord.all(); strings.Contains(shown, "decide with the CLI") || !strings.Contains(shown, "Approval required") {
 		t.Errorf("shown: %s", shown)
 	}
 }

@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -186,7 +187,17 @@ func (w *world) perform(e Effect) {
 	if o.Status == 0 && o.Kind == OutcomeResponse {
 		o.Kind = OutcomeNetwork
 	}
-	w.must(EventEffect, o)
+	w.must(EventEffect, w.inParts(o))
+}
+
+// inParts hands over what is too long for one event, as a host does.
+func (w *world) inParts(o Outcome) Outcome {
+	w.t.Helper()
+	for ; len(o.Body) > MaxInlineBody; o.Parts++ {
+		w.must(EventEffectPart, OutcomePart{ID: o.ID, Epoch: o.Epoch, Seq: o.Parts, BodyB64: base64.StdEncoding.EncodeToString([]byte(o.Body[:MaxInlineBody]))})
+		o.Body = o.Body[MaxInlineBody:]
+	}
+	return o
 }
 
 // run performs effects and alarms until nothing is left to do within limit ms of simulated time.
