@@ -275,6 +275,12 @@ func TestF35_AResultThatFailsEachTimeIsForgotten(t *testing.T) {
 
 // A journal on which the core fails each time does not keep its runner away.
 func TestF35_ARunnerIsAdmittedWhateverItsJournalDoes(t *testing.T) {
+	for _, state := range []string{frame.StateFinished, frame.StateStarted} {
+		admitted(t, state)
+	}
+}
+
+func admitted(t *testing.T, state string) {
 	w := newWorld(t)
 	w.connect()
 	w.operator(OpConfig, Settings{Policy: json.RawMessage(askPolicy)})
@@ -282,7 +288,7 @@ func TestF35_ARunnerIsAdmittedWhateverItsJournalDoes(t *testing.T) {
 	w.model = toolThenSay("bash", `{"command":"make"}`)
 	w.ask("1300000000000001001", "build it")
 	w.run(5_000)
-	w.runner.journal[2] = frame.JournalEntry{Task: 2, Epoch: 1, State: frame.StateFinished}
+	w.runner.journal[2] = frame.JournalEntry{Task: 2, Epoch: 1, State: state}
 	w.disconnect()
 	w.poison = func(sql string, args []any) bool { return strings.HasPrefix(sql, "UPDATE task SET lease_expires") }
 	w.connect()

@@ -128,11 +128,11 @@ func (w *work) hello(socket string, f frame.Frame) {
 	w.wakeTools()
 }
 
-// forget is for a journal that the core fails on each time: its runner is admitted all the same, and what it has finished
-// ends with its lease.
+// forget is for a journal that the core fails on each time: its runner is admitted all the same, and what does not run any
+// more ends with its lease.
 func (w *work) forget(f frame.Frame) {
 	for _, e := range f.Journal {
-		if e.State == frame.StateFinished {
+		if e.State != frame.StateRunning {
 			w.ackRunner(frame.Frame{Task: e.Task, Epoch: e.Epoch})
 		}
 	}
