@@ -69,6 +69,7 @@ func (c *crowd) person(ctx context.Context, user string, dice *rand.Rand) {
 		}
 		q := c.ask(ctx, user, thread, dice)
 		if !q.accepted {
+			thread = "" // which may be one that was never opened
 			happens(ctx, c.stop, afterError)
 			continue
 		}
