@@ -71,25 +71,36 @@ func (m *Strings) UnmarshalEasyJSON(in *jlexer.Lexer) {
 	in.Delim('}')
 }
 
-// lastConfig is the configuration that was decoded last. All actors of a deployment have the same one, and it comes with
-// each request, so an instance of the core decodes it once. The bytes are its key: nothing else depends on what came before.
-var lastConfig atomic.Pointer[decodedConfig]
+// memo keeps what was read last from some bytes, which are its key: nothing else depends on what came before.
+type memo[T any] struct{ last atomic.Pointer[remembered[T]] }
 
-type decodedConfig struct {
-	raw    string
-	config Config
+type remembered[T any] struct {
+	raw   string
+	value T
 }
 
+func (m *memo[T]) read(raw []byte, read func([]byte) (T, error)) (T, error) {
+	if last := m.last.Load(); last != nil && last.raw == string(raw) {
+		return last.value, nil
+	}
+	v, err := read(raw)
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	m.last.Store(&remembered[T]{string(raw), v})
+	return v, nil
+}
+
+// lastConfig spares an instance of the core the decoding of the configuration: all actors of a deployment have the same
+// one, and it comes with each request.
+var lastConfig memo[Config]
+
 func decodeConfig(raw []byte) (Config, error) {
-	if last := lastConfig.Load(); last != nil && last.raw == string(raw) {
-		return last.config, nil
-	}
-	d := &decodedConfig{raw: string(raw)}
-	if err := json.Unmarshal(raw, &d.config); err != nil {
-		return Config{}, err
-	}
-	lastConfig.Store(d)
-	return d.config, nil
+	return lastConfig.read(raw, func(raw []byte) (c Config, err error) {
+		err = json.Unmarshal(raw, &c)
+		return c, err
+	})
 }
 
 // UnmarshalEasyJSON reads the bytes that were read last without decoding them again.

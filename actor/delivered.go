@@ -86,10 +86,8 @@ func (w *work) deliveryRejected(d delivery, o Outcome, a discordAnswer) {
 		w.forbidden(d) // neither written nor read: it is tried until one of them is allowed again
 		w.tx.Exec(`UPDATE delivery SET lookup = '' WHERE id = ?`, d.ID)
 		w.retryDelivery(d.ID, "unknown", w.now+w.backoff(int(d.Attempts)), "neither edited nor read")
-	case d.looking() && o.Status == 403 && d.nonceHeld(d.Sent):
-		w.sendOver(d)
 	case d.looking() && o.Status == 403:
-		w.endUnknown(d, "the channel's messages may not be read")
+		w.cannotLook(d, "the channel's messages may not be read")
 	default:
 		if o.Status == 403 {
 			w.forbidden(d)

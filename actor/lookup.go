@@ -43,18 +43,16 @@ func (w *work) asideAnswered(d delivery, a discordAnswer, body []byte) {
 // any more (spec 3.5). The nonce alone would do only if no host's clock were ever set back (F23).
 func (w *work) resolveUnknown(d delivery) {
 	switch {
-	case d.Op != opCreate, d.Lookup == asideOver && w.nonceHolds(d):
+	case d.Op != opCreate, d.Lookup == asideOver && d.nonceHeld(w.now):
 		w.sendDelivery(d)
-	case w.nonceHolds(d) || w.now >= d.Sent+lookupSettle:
+	case d.nonceHeld(w.now) || w.now >= d.Sent+lookupSettle:
 		w.lookUp(d)
 	default:
 		w.tx.Exec(`UPDATE delivery SET due = ? WHERE id = ?`, d.Sent+lookupSettle, d.ID)
 	}
 }
 
-// nonceHolds says whether Discord would still recognise the repetition of a create, as far as the clock tells.
-func (w *work) nonceHolds(d delivery) bool { return d.nonceHeld(w.now) }
-
+// nonceHeld says whether Discord would recognise the repetition of a create at a time, as far as the clock tells.
 func (d delivery) nonceHeld(at int64) bool { return at-d.First < nonceWindow-deliverTimeout }
 
 // looking says whether a create is being looked for, and its request asks for a listing.
@@ -132,11 +130,7 @@ type listedMessage struct {
 func (w *work) lookedUp(d delivery, body []byte) {
 	var page []listedMessage
 	if json.Unmarshal(body, &page) != nil {
-		if d.nonceHeld(d.Sent) {
-			w.sendOver(d)
-		} else {
-			w.endUnknown(d, "the channel's messages cannot be read")
-		}
+		w.cannotLook(d, "the channel's messages cannot be read")
 		return
 	}
 	newest := parseInt(d.Lookup)
@@ -162,6 +156,15 @@ func (w *work) lookedUp(d delivery, body []byte) {
 		w.tx.Exec(`UPDATE delivery SET lookup = '', first = NULL, uncertain = 0 WHERE id = ?`, d.ID)
 		w.retryDelivery(d.ID, "pending", w.now, "proven absent")
 	}
+}
+
+// cannotLook is for a channel that is not shown: while the nonce holds that is enough.
+func (w *work) cannotLook(d delivery, why string) {
+	if d.nonceHeld(d.Sent) {
+		w.sendOver(d)
+		return
+	}
+	w.endUnknown(d, why)
 }
 
 // sendOver repeats a create that was not there, though it may still be under way, while its nonce holds.

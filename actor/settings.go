@@ -2,7 +2,6 @@ package actor
 
 import (
 	"encoding/json"
-	"sync/atomic"
 
 	"holdfast/actor/errs"
 	"holdfast/actor/policy"
@@ -46,7 +45,7 @@ func (w *work) settings() Settings {
 // policy is the workspace's. One that no longer parses, which the check at its setting prevents, denies everything.
 func (w *work) policy() *policy.Policy {
 	if w.rules == nil {
-		p, err := parsePolicy(w.settings().Policy)
+		p, err := lastPolicy.read(w.settings().Policy, policy.Parse)
 		if err != nil {
 			p, _ = policy.Parse([]byte(`{"tool": {"*": "deny"}}`))
 		}
@@ -55,25 +54,8 @@ func (w *work) policy() *policy.Policy {
 	return w.rules
 }
 
-// lastPolicy is the policy that was parsed last, which takes longer than all the rest of an event. Like lastConfig it has
-// its bytes as its key.
-var lastPolicy atomic.Pointer[parsedPolicy]
-
-type parsedPolicy struct {
-	raw    string
-	policy *policy.Policy
-}
-
-func parsePolicy(raw []byte) (*policy.Policy, error) {
-	if last := lastPolicy.Load(); last != nil && last.raw == string(raw) {
-		return last.policy, nil
-	}
-	p, err := policy.Parse(raw)
-	if err == nil {
-		lastPolicy.Store(&parsedPolicy{string(raw), p})
-	}
-	return p, err
-}
+// lastPolicy is the policy that was parsed last, which takes longer than all the rest of an event.
+var lastPolicy memo[*policy.Policy]
 
 // putSettings is the operator's PUT …/config.
 func (w *work) putSettings(who string, in Settings) error {
